@@ -1,0 +1,97 @@
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// A Broker is a connection to a message system, ready for use: its constructor has dialled, authenticated and probed.
+// All methods may be called concurrently. It belongs to whoever dialled it; the engine never closes it.
+type Broker interface {
+	// OpenSender prepares to send to one target, declaring or verifying what it needs by the target's topology.
+	// Every sender is closed by its opener. The context bounds the opening only.
+	OpenSender(ctx context.Context, t Target) (Sender, error)
+
+	// Close ends the connection and everything opened from it. It may be called more than once, from any goroutine;
+	// all calls but the first wait for the first and return nil. Afterwards every other call returns [ErrClosed].
+	Close(ctx context.Context) error
+}
+
+// A Queuer delivers each record of a topic to one of its consumers.
+type Queuer interface {
+	Broker
+	// OpenQueue opens one competing consumer. The source's Group is empty. The context bounds the opening only.
+	OpenQueue(ctx context.Context, s Source) (Receiver, error)
+}
+
+// A Grouper delivers each record of a fan-out topic to one member of each group.
+type Grouper interface {
+	Broker
+	// OpenGroup opens one member of the source's Group. It reads the topics of the source and whatever was sent to
+	// that group alone (see [Target.Group]).
+	OpenGroup(ctx context.Context, s Source) (Receiver, error)
+}
+
+// A Broadcaster delivers each record of a fan-out topic to every reader.
+type Broadcaster interface {
+	Broker
+	// OpenBroadcast opens a reader at the source's From. "Now" is fixed before it returns: what is sent afterwards is
+	// seen, however late the first Receive comes.
+	OpenBroadcast(ctx context.Context, s Source) (Receiver, error)
+}
+
+// A Sequencer is a [Queuer] whose receivers can own keys: all unsettled deliveries of a key are at one receiver, in
+// publish order, and none of a key is handed to another receiver before its earlier ones are settled or their tenure
+// ended. A tenure given up as a whole re-enters in publish order.
+type Sequencer interface {
+	Broker
+	OpenSequence(ctx context.Context, s Source) (Receiver, error)
+}
+
+// A GroupSequencer is to a [Grouper] what a [Sequencer] is to a [Queuer].
+type GroupSequencer interface {
+	Broker
+	OpenGroupSequence(ctx context.Context, s Source) (Receiver, error)
+}
+
+// A Transactor settles what it received and sends what follows from it in one atomic act.
+type Transactor interface {
+	Broker
+	OpenTransacted(ctx context.Context, s Source) (TxReceiver, error)
+}
+
+// A TxReceiver receives inside transactions. One goroutine uses it.
+type TxReceiver interface {
+	// Next appends deliveries to dst, up to its capacity, and opens the transaction that will settle them. Nothing
+	// more is received until that transaction was committed or aborted.
+	Next(ctx context.Context, dst []*Delivery) ([]*Delivery, Tx, error)
+	Close(ctx context.Context) error
+}
+
+// A Tx settles exactly the deliveries that were given to Commit; the others of its Next come again.
+type Tx interface {
+	// Send adds records to the transaction. The bytes are the driver's until Send returns.
+	Send(ctx context.Context, t Target, batch []Record) error
+	Commit(ctx context.Context, done []Settlement) error
+	Abort(ctx context.Context) error
+}
+
+// An Inspector can say how much waits. Its answer is a snapshot and may be late.
+type Inspector interface {
+	// Depth reports on what the source's consumers would receive. Fields that the broker does not know are -1.
+	Depth(ctx context.Context, s Source) (Depth, error)
+}
+
+// Depth is a snapshot of a source.
+type Depth struct {
+	Ready    int64     // waiting to be received; -1 unknown
+	Held     int64     // delayed, not yet ready; -1 unknown
+	InFlight int64     // received and not settled, by anybody; -1 unknown
+	Oldest   time.Time // when the oldest ready record was first published; zero unknown
+}
+
+// A Declarer makes a topic, its groups and their companions exist, or checks that they do, without opening anything.
+// It is idempotent.
+type Declarer interface {
+	Declare(ctx context.Context, t Topic, mode Topology) error
+}

@@ -1,0 +1,37 @@
+package driver
+
+// A Delivery comes in. A driver fills the fields up to Control and leaves Slot alone. Body, Key and Headers are read-only
+// and stay as they are until the delivery is settled; a driver may use their memory again afterwards.
+type Delivery struct {
+	// Token and Tenure name this delivery, in this tenure, to the driver that made it. A pair is never used twice.
+	Token  Token
+	Tenure uint64
+	// Topic is the name of the topic of the source that it came from.
+	Topic       string
+	ID          ID
+	Key         []byte
+	Body        []byte
+	Headers     []Header // without the reserved ones
+	ContentType string
+	// Delivered is how often the broker delivered it, this time included; 0 is unknown.
+	Delivered int
+	Control   Control
+
+	// Slot belongs to the engine while the delivery does.
+	Slot int
+}
+
+// Size is the number of bytes of body, key and headers, as limits count them.
+func (d *Delivery) Size() int {
+	return len(d.Body) + len(d.Key) + headerSize(d.Headers)
+}
+
+// HeaderSize is the number of bytes of all header keys and values.
+func (d *Delivery) HeaderSize() int { return headerSize(d.Headers) }
+
+// A Token holds what a driver needs to settle: numbers for brokers that count, a pointer in Ref for those that do not.
+// Ref holds pointers only, so that a token never allocates.
+type Token struct {
+	A, B uint64
+	Ref  any
+}

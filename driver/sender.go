@@ -1,0 +1,49 @@
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// A Sender sends to one target. All methods may be called concurrently.
+type Sender interface {
+	// Send returns nil when the broker has every record of the batch, confirmed as surely as the broker confirms.
+	// Otherwise it returns a [*BatchError] with one entry per record, or one error for all of them. An error matches
+	// [ErrNotSent] where the record certainly is not at the broker, and [ErrUnconfirmed] where it may be. Records are
+	// accepted in order: of two records of a key, the later is not sent after the earlier failed.
+	//
+	// Send waits while the broker is full or away, until ctx ends. The batch and its bytes belong to the driver until
+	// Send returns, which after a cancel is when the client library has let go of them. It does not keep them.
+	Send(ctx context.Context, batch []Record) error
+
+	// Limits is constant for the life of the sender.
+	Limits() SendLimits
+
+	// Close flushes what Send accepted and ends the sender. It does not wait out lingers. It may be called more than
+	// once; a Send that begins afterwards returns [ErrClosed], one that is waiting is woken with it.
+	Close(ctx context.Context) error
+}
+
+// SendLimits says how a sender wants to be used.
+type SendLimits struct {
+	// Batch is the number of records that pays: the engine joins concurrent publishes up to it. 0 or 1 means that a
+	// batch gains nothing and every publish is sent as it comes.
+	Batch int
+	// MaxBatch and MaxBytes bound one call; 0 is no bound. A call's bytes are bodies, keys and headers together.
+	MaxBatch int
+	MaxBytes int
+	// MaxRecord is the most bytes of one record (body, key, headers); 0 is no bound. A larger record is
+	// [ErrTooLarge], before it reaches the wire.
+	MaxRecord int
+	// Overlap is how many calls may usefully be in flight together; 0 is 1.
+	Overlap int
+}
+
+// A Holder is a [Sender] whose broker can delay a record.
+type Holder interface {
+	// SendAt is Send for records that become visible at due, never earlier. It fails with [ErrFull] rather than wait
+	// when the broker can hold no more. A due time in the past sends at once.
+	SendAt(ctx context.Context, batch []Record, due time.Time) error
+	// MaxHold is the longest delay that the broker takes; the engine hops past it. 0 is no bound.
+	MaxHold() time.Duration
+}

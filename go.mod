@@ -1,0 +1,3 @@
+module github.com/wherryhq/wherry
+
+go 1.26
