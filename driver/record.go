@@ -10,6 +10,8 @@ type Record struct {
 	Headers     []Header // user headers only, in order; repeated keys are kept
 	ContentType string
 	Control     Control
+	// Due is when the record becomes visible. Only SendAt of a [Holder] reads it.
+	Due Stamp
 	// Unique tells the broker's own de-duplication, where it has one, that this record is a copy which must not be
 	// swallowed as a repetition of its ID.
 	Unique bool

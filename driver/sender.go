@@ -41,9 +41,9 @@ type SendLimits struct {
 
 // A Holder is a [Sender] whose broker can delay a record.
 type Holder interface {
-	// SendAt is Send for records that become visible at due, never earlier. It fails with [ErrFull] rather than wait
-	// when the broker can hold no more. A due time in the past sends at once.
-	SendAt(ctx context.Context, batch []Record, due time.Time) error
+	// SendAt is Send for records that become visible at their Due, never earlier. It fails with [ErrFull] rather than
+	// wait when the broker can hold no more. A record whose Due is past or zero is visible at once.
+	SendAt(ctx context.Context, batch []Record) error
 	// MaxHold is the longest delay that the broker takes; the engine hops past it. 0 is no bound.
 	MaxHold() time.Duration
 }
