@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A trial is how guards are judged.
+type trial struct {
+	// root is the absolute path of the tree.
+	root string
+	// only chooses guards whose file, test or text contains it.
+	only string
+	// jobs is how many are judged at a time.
+	jobs int
+	// timeout bounds each test: without its guard it may well wait for ever.
+	timeout time.Duration
+	out     io.Writer
+}
+
+// run judges the guards of a tree and returns the number of those that nobody would miss.
+func (t *trial) run(ctx context.Context) (int, error) {
+	all, err := find(os.DirFS(t.root))
+	if err != nil {
+		return 0, err
+	}
+	var chosen []guard
+	for _, g := range all {
+		if strings.Contains(g.path+" "+g.test+" "+g.says, t.only) {
+			chosen = append(chosen, g)
+		}
+	}
+	var (
+		bad   int
+		first error
+		mu    sync.Mutex // guards bad, first and the output
+		wg    sync.WaitGroup
+		free  = make(chan struct{}, max(t.jobs, 1))
+	)
+	for _, g := range chosen {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			v, why, err := t.both(ctx, g)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				first = err
+				return
+			}
+			fmt.Fprintln(t.out, report(g, v))
+			if v != failed {
+				bad++
+				fmt.Fprintln(t.out, indent(why))
+			}
+		})
+	}
+	wg.Wait()
+	if first != nil {
+		return bad, first
+	}
+	if len(chosen) == 0 {
+		fmt.Fprintln(t.out, "guards: none is described")
+		return 0, nil
+	}
+	fmt.Fprintf(t.out, "guards: %d removed in turn, %d missed by their tests, %d not\n", len(chosen), len(chosen)-bad, bad)
+	return bad, nil
+}
+
+// both judges a guard, after its test passed with the guard in place: one that fails anyhow would show nothing.
+func (t *trial) both(ctx context.Context, g guard) (verdict, string, error) {
+	if v, why := t.test(ctx, g); v != passed {
+		if v == failed {
+			v = broken
+		}
+		return v, why, nil
+	}
+	return t.judge(ctx, g)
+}
+
+func report(g guard, v verdict) string {
+	line := fmt.Sprintf("%-8s %s %s: %s", v, g.pkg, g.test, g.says)
+	if g.fault != "" {
+		line += fmt.Sprintf(" (fault %s)", g.fault)
+	}
+	return line
+}
+
+func indent(text string) string {
+	return "         " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n         ")
+}
