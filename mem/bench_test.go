@@ -1,0 +1,181 @@
+package mem_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/mem"
+)
+
+const (
+	benchBody  = 64
+	benchBatch = 32
+)
+
+// A loop is what the benchmarks drive: a sender and receivers of one queue.
+type loop struct {
+	sender    driver.Sender
+	receivers []driver.Receiver
+}
+
+func newLoop(tb testing.TB, c mem.Config, receivers int) *loop {
+	tb.Helper()
+	b := mem.New(c)
+	tb.Cleanup(func() { _ = b.Close(context.Background()) })
+	topic := driver.Topic{Name: "bench"}
+	s, err := b.OpenSender(tb.Context(), driver.Target{Topic: topic})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l := &loop{sender: s}
+	for range receivers {
+		r, err := b.OpenQueue(tb.Context(), driver.Source{Topics: []driver.Topic{topic}, Prefetch: benchBatch})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		l.receivers = append(l.receivers, r)
+	}
+	return l
+}
+
+// settleAll fills dst with the word Done for each delivery.
+func settleAll(dst []driver.Settlement, ds []*driver.Delivery) []driver.Settlement {
+	for _, d := range ds {
+		dst = append(dst, driver.Settlement{Delivery: d, Verdict: driver.Done})
+	}
+	return dst
+}
+
+// BenchmarkLoop sends one by one, receives up to 32 and settles as many, in one goroutine.
+func BenchmarkLoop(b *testing.B) {
+	for _, size := range []int{benchBody, 1 << 10, 16 << 10} {
+		b.Run(fmt.Sprintf("body=%d", size), func(b *testing.B) {
+			l := newLoop(b, mem.Config{}, 1)
+			r := l.receivers[0]
+			ctx := b.Context()
+			batch := []driver.Record{{Body: make([]byte, size)}}
+			ds := make([]*driver.Delivery, 0, benchBatch)
+			ss := make([]driver.Settlement, 0, benchBatch)
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				if err := l.sender.Send(ctx, batch); err != nil {
+					b.Fatal(err)
+				}
+				if n++; n%benchBatch != 0 {
+					continue
+				}
+				got, err := r.Receive(ctx, ds[:0])
+				if err != nil || len(got) != benchBatch {
+					b.Fatal(len(got), err)
+				}
+				if err := r.Settle(ctx, settleAll(ss[:0], got)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkReceivers has one goroutine send and 1 to 32 receive and settle.
+func BenchmarkReceivers(b *testing.B) {
+	for _, n := range []int{1, 2, 4, 8, 16, 32} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			l := newLoop(b, mem.Config{}, n)
+			ctx := b.Context()
+			left := make(chan int, n)
+			var all sync.WaitGroup
+			for _, r := range l.receivers {
+				all.Go(func() {
+					seen := 0
+					defer func() { left <- seen }()
+					ds := make([]*driver.Delivery, 0, benchBatch)
+					ss := make([]driver.Settlement, 0, benchBatch)
+					for {
+						got, err := r.Receive(ctx, ds[:0])
+						if err != nil {
+							return
+						}
+						for _, d := range got {
+							if len(d.Body) == 0 {
+								_ = r.Settle(ctx, settleAll(ss[:0], got))
+								return
+							}
+							seen++
+						}
+						if err := r.Settle(ctx, settleAll(ss[:0], got)); err != nil {
+							return
+						}
+					}
+				})
+			}
+			batch := []driver.Record{{Body: make([]byte, benchBody)}}
+			b.ReportAllocs()
+			sent := 0
+			for b.Loop() {
+				if err := l.sender.Send(ctx, batch); err != nil {
+					b.Fatal(err)
+				}
+				sent++
+			}
+			ctx2, cancel := context.WithCancel(ctx)
+			defer cancel()
+			stop := []driver.Record{{}}
+			for range n {
+				if err := l.sender.Send(ctx2, stop); err != nil {
+					b.Fatal(err)
+				}
+			}
+			all.Wait()
+			for range n {
+				sent -= <-left
+			}
+			if sent > n*benchBatch {
+				b.Fatalf("%d records were not seen", sent)
+			}
+		})
+	}
+}
+
+// BenchmarkChannel is what a buffered channel of deliveries costs, each with its own body copied in, with as many
+// receivers.
+func BenchmarkChannel(b *testing.B) {
+	for _, n := range []int{1, 2, 4, 8, 16, 32} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			type delivery struct {
+				driver.Delivery
+				own [benchBody]byte
+			}
+			free := make(chan *delivery, 1024)
+			c := make(chan *delivery, 10_000)
+			var all sync.WaitGroup
+			for range n {
+				all.Go(func() {
+					for d := range c {
+						select {
+						case free <- d:
+						default:
+						}
+					}
+				})
+			}
+			body := make([]byte, benchBody)
+			b.ReportAllocs()
+			for b.Loop() {
+				var d *delivery
+				select {
+				case d = <-free:
+				default:
+					d = new(delivery)
+				}
+				d.Body = append(d.own[:0], body...)
+				c <- d
+			}
+			close(c)
+			all.Wait()
+		})
+	}
+}

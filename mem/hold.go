@@ -1,0 +1,204 @@
+package mem
+
+import (
+	"container/heap"
+	"context"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// delays keeps a queue's entries that are not due. It is guarded by the queue's mutex.
+type delays struct {
+	heap  dueHeap
+	order uint64 // of the last entry, so that ties keep their order
+	timer *time.Timer
+	armed time.Duration // when the timer fires; 0 is not at all
+	// messages and bytes count what was sent with a due time. What was released with a delay is never refused, so it
+	// is not counted.
+	messages int
+	bytes    int
+}
+
+// A dueHeap is ordered by due time and then by the order of coming.
+type dueHeap []due
+
+type due struct {
+	at    time.Duration
+	order uint64
+	e     *entry
+}
+
+func (h dueHeap) Len() int { return len(h) }
+
+func (h dueHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].order < h[j].order
+}
+
+func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h *dueHeap) Push(x any) { *h = append(*h, x.(due)) }
+
+func (h *dueHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = due{}
+	*h = old[:len(old)-1]
+	return last
+}
+
+// hold keeps an entry until at. The caller holds the lock.
+func (q *queue) hold(e *entry, at time.Duration) {
+	d := &q.delay
+	d.order++
+	e.at = at
+	e.state = held
+	if e.delayed {
+		d.messages++
+		d.bytes += e.size
+	}
+	heap.Push(&d.heap, due{at: at, order: d.order, e: e})
+	q.armDelay()
+}
+
+// armDelay sets the timer for the first entry that is due.
+func (q *queue) armDelay() {
+	d := &q.delay
+	if len(d.heap) == 0 {
+		return
+	}
+	first := d.heap[0].at
+	if d.armed != 0 && d.armed <= first {
+		return
+	}
+	d.armed = first
+	wait := first - q.b.now()
+	if d.timer == nil {
+		d.timer = time.AfterFunc(wait, q.due)
+	} else {
+		d.timer.Reset(wait)
+	}
+}
+
+// due makes ready what is due. It does not look at the bound, since a timer cannot wait.
+func (q *queue) due() {
+	q.mu.Lock()
+	if q.over != nil {
+		q.mu.Unlock()
+		return
+	}
+	d := &q.delay
+	d.armed = 0
+	for now := q.b.now(); len(d.heap) > 0 && d.heap[0].at <= now; {
+		q.ripen(heap.Pop(&d.heap).(due).e)
+	}
+	q.armDelay()
+	q.unlock()
+}
+
+// ripen moves an entry that left the heap to where it is taken from: a new one behind the others, a released one to its
+// place.
+func (q *queue) ripen(e *entry) {
+	if !e.delayed {
+		q.requeue(e)
+		return
+	}
+	q.unhold(e)
+	q.push(e)
+}
+
+// unhold uncounts an entry that left the heap.
+func (q *queue) unhold(e *entry) {
+	if e.delayed {
+		q.delay.messages--
+		q.delay.bytes -= e.size
+		e.delayed = false
+	}
+}
+
+// holds reports whether one more record of this size may wait for its due time. What is ready above the bound came from
+// here and still counts.
+func (q *queue) holds(size int) bool {
+	most := q.b.cfg.bound(driver.Main)
+	n := q.delay.messages + max(0, q.ready.n-most.messages)
+	bytes := q.delay.bytes + max(0, q.bytes-most.bytes)
+	return n == 0 || n < most.messages && bytes+size <= most.bytes
+}
+
+func (d *delays) end() {
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	*d = delays{}
+}
+
+// MaxHold returns 0: a record can wait for as long as the process lives.
+func (h holder) MaxHold() time.Duration { return 0 }
+
+// SendAt never waits: what finds no place among the records that wait fails with [driver.ErrFull]. A record that is due
+// already becomes ready at once, even in a full queue, and is refused by the same bound.
+func (h holder) SendAt(ctx context.Context, batch []driver.Record, due time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return notSent(context.Cause(ctx))
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	wait := max(0, time.Until(due))
+	if !h.b.calm.Load() {
+		return h.sendAtOdd(ctx, batch, wait)
+	}
+	return h.putAt(batch, wait)
+}
+
+// putAt places a batch that becomes ready after wait.
+func (s *sender) putAt(batch []driver.Record, wait time.Duration) error {
+	p := placing{s: s, batch: batch}
+	defer p.drop()
+	at := s.b.now() + wait
+	for p.at < len(batch) {
+		if err := p.lock(); err != nil {
+			p.failRest(err)
+			break
+		}
+		p.fillAt(at, wait > 0)
+		p.unlock()
+	}
+	return p.failed.err(len(batch))
+}
+
+// fillAt is fill for records that wait for their due time.
+func (p *placing) fillAt(at time.Duration, wait bool) {
+	for ; p.at < len(p.batch); p.at++ {
+		r := &p.batch[p.at]
+		size := r.Size()
+		if err := p.refuse(r, size); err != nil {
+			p.fail(err)
+			continue
+		}
+		if size > inlineCopy && !p.copied() {
+			return
+		}
+		room := true
+		for _, q := range p.queues {
+			if q.over != nil {
+				return
+			}
+			room = room && q.holds(size)
+		}
+		if !room {
+			p.fail(errFull)
+			continue
+		}
+		for i, q := range p.queues {
+			e := p.copy(i, q, r, size)
+			if wait {
+				e.delayed = true
+				q.hold(e, at)
+			} else {
+				q.push(e)
+			}
+		}
+		p.copies = p.copies[:0]
+	}
+}

@@ -1,0 +1,108 @@
+package mem
+
+import (
+	"context"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// lease takes back what is in hand for too long. It is guarded by the queue's mutex.
+type lease struct {
+	timer *time.Timer
+	armed bool
+}
+
+// leased is a receiver whose deliveries end unless extended.
+type leased struct{ *receiver }
+
+// Extend renews leases.
+func (l leased) Extend(_ context.Context, batch []*driver.Delivery) error {
+	var f failures
+	now := l.leaseNow()
+	for i, d := range batch {
+		e, err := entryOf(d)
+		if err == nil {
+			e.q.mu.Lock()
+			if err = e.heldBy(l.receiver, d, now); err == nil {
+				e.at = now + l.b.cfg.Lease
+			}
+			e.q.unlock()
+		}
+		if err != nil {
+			f.add(len(batch), i, err)
+		}
+	}
+	return f.err(len(batch))
+}
+
+// lease begins the leases of the last n entries that a member took.
+func (m *member) lease(n int) {
+	q := m.q
+	life := q.b.cfg.Lease
+	if life == 0 {
+		return
+	}
+	end := q.b.now() + life
+	for _, e := range m.hand[len(m.hand)-n:] {
+		e.at = end
+	}
+	q.armLease(life)
+}
+
+// armLease sets the timer unless it is set, for it is always set for the first that can end.
+func (q *queue) armLease(wait time.Duration) {
+	l := &q.lease
+	if l.armed {
+		return
+	}
+	l.armed = true
+	if l.timer == nil {
+		l.timer = time.AfterFunc(wait, q.expireAll)
+	} else {
+		l.timer.Reset(wait)
+	}
+}
+
+// expireAll takes back what was in hand too long, and sets the timer for the next that can be.
+func (q *queue) expireAll() {
+	q.mu.Lock()
+	defer q.unlock()
+	q.lease.armed = false
+	if q.over != nil {
+		return
+	}
+	now := q.b.now()
+	var next time.Duration
+	var ended []*entry
+	for _, m := range q.members {
+		for _, e := range m.hand {
+			switch {
+			case e.at <= now:
+				ended = append(ended, e)
+			case next == 0 || e.at < next:
+				next = e.at
+			}
+		}
+	}
+	for _, e := range ended {
+		q.expire(e)
+	}
+	if next != 0 {
+		q.armLease(next - now)
+	}
+}
+
+// expire takes one entry out of its receiver's hand. Its record comes again as another.
+func (q *queue) expire(e *entry) {
+	e.owner.drop(e)
+	e.owner = nil
+	e.state = stale
+	q.requeue(e.replace())
+}
+
+func (l *lease) end() {
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}

@@ -1,0 +1,170 @@
+package mem
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A member is a receiver's part in one queue. It is guarded by the queue's mutex.
+type member struct {
+	r      *receiver
+	q      *queue
+	place  uint64 // its index in the receiver
+	tenure uint64
+	hand   []*entry // what is not settled
+	tags   tags
+
+	idle  bool // among those that wait
+	woken bool // the wake of the queue is on its way here
+	since uint64
+	gone  bool // the receiver closed
+	// ending is set while a revocation lets what is in hand be settled; nothing is taken meanwhile.
+	ending bool
+}
+
+// arrive takes the member out of those that wait, however it came back.
+func (m *member) arrive() {
+	if m.woken {
+		m.woken = false
+		m.q.waking = false
+	}
+	if m.idle {
+		m.idle = false
+		if i := slices.Index(m.q.idle, m); i >= 0 {
+			m.q.idle = slices.Delete(m.q.idle, i, i+1)
+		}
+	}
+}
+
+// take appends what the member may have now. When that is nothing, and it is to wait, it is among those that wait.
+func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, error) {
+	q := m.q
+	q.mu.Lock()
+	if m.idle || m.woken {
+		m.arrive()
+	}
+	if q.over != nil || m.gone {
+		err := q.over
+		q.mu.Unlock()
+		if m.gone || err == driver.ErrClosed {
+			return dst, driver.ErrClosed
+		}
+		return dst, m.r.wiped()
+	}
+	n := m.share(cap(dst) - len(dst))
+	if n == 0 {
+		if wait && !m.ending {
+			q.await(m)
+		}
+		q.unlock()
+		return dst, nil
+	}
+	if q.b.calm.Load() {
+		for range n {
+			dst = append(dst, m.give(q.pop()))
+		}
+	} else {
+		dst = m.takeOdd(dst, n)
+	}
+	m.lease(n)
+	if q.room.first != nil {
+		q.admit()
+	}
+	if len(q.idle) > 0 && len(m.hand) > 1 {
+		q.armShare()
+	}
+	q.unlock()
+	return dst, nil
+}
+
+// share is how many of the ready entries the member may take now: all, or its part while others wait for some.
+func (m *member) share(space int) int {
+	if m.ending {
+		return 0
+	}
+	q := m.q
+	n := q.available()
+	others := len(q.idle)
+	if q.waking {
+		others++
+	}
+	return min(space, (n+others)/(others+1))
+}
+
+// give puts an entry into the member's hand.
+func (m *member) give(e *entry) *driver.Delivery {
+	q := m.q
+	q.handouts++
+	q.inFlight++
+	e.state = inHand
+	e.owner = m
+	e.slot = len(m.hand)
+	m.hand = append(m.hand, e)
+	e.count++
+	return e.dress(m.tenure, q.handouts)
+}
+
+// drop takes an entry out of the member's hand.
+func (m *member) drop(e *entry) {
+	last := len(m.hand) - 1
+	moved := m.hand[last]
+	m.hand[e.slot] = moved
+	moved.slot = e.slot
+	m.hand[last] = nil
+	m.hand = m.hand[:last]
+	m.q.inFlight--
+}
+
+// part ends the membership and gives back what is in hand.
+func (m *member) part() {
+	q := m.q
+	q.mu.Lock()
+	m.arrive()
+	m.gone = true
+	if i := slices.Index(q.members, m); i >= 0 {
+		q.members = slices.Delete(q.members, i, i+1)
+	}
+	if q.over == nil {
+		m.giveBack()
+	}
+	q.unlock()
+}
+
+// giveBack ends the tenure of all that is in hand. Each record goes on as a new entry, since a handler may still read
+// the old one.
+func (m *member) giveBack() {
+	hand := m.hand
+	m.abandon()
+	slices.SortFunc(hand, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
+	if m.q.b.cfg.Weak.RequeueInNackOrder {
+		slices.Reverse(hand)
+	}
+	for _, e := range hand {
+		m.q.requeue(e.replace())
+	}
+}
+
+// abandon makes all that is in hand stale and begins a new tenure.
+func (m *member) abandon() {
+	for _, e := range m.hand {
+		e.state = stale
+		e.owner = nil
+	}
+	m.q.inFlight -= len(m.hand)
+	m.hand = nil
+	m.tags = tags{}
+	m.tenure = m.q.b.tenure.Add(1)
+}
+
+// await puts the member among those that wait, and has the others asked to share when they hold something.
+func (q *queue) await(m *member) {
+	m.idle = true
+	q.share.idles++
+	m.since = q.share.idles
+	q.idle = append(q.idle, m)
+	if q.inFlight > len(m.hand) {
+		q.armShare()
+	}
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package mem
+
+// poisonAlways is true in race builds, where every broker overwrites what is settled.
+const poisonAlways = true

@@ -1,0 +1,199 @@
+package mem
+
+import (
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A queue holds the records of a topic, or of a topic for one group, and hands each to one of its members.
+//
+// Ways of an entry:
+//
+//	send ──► ready ──► in hand ──► done, free again
+//	  │        ▲ ▲        │
+//	  └► held ─┘ └────────┘ released, or its successor when the tenure ended
+type queue struct {
+	b     *Broker
+	id    uint64 // the order in which several queues are locked
+	topic string
+	group string
+
+	mu       sync.Mutex // guards everything below, and the entries
+	over     error      // why the queue takes and gives no more, once it does not
+	ready    ring
+	bytes    int    // of what is ready
+	seq      uint64 // of the last record
+	handouts uint64 // deliveries ever made
+	inFlight int
+
+	free      []*entry
+	freeBytes int
+
+	members []*member
+	idle    []*member // waiting for records; the last to come is the first to be woken, its caches are warm
+	waking  bool      // a member was woken and has not come yet
+
+	room  waitlist // senders that wait for room, and the room set aside for those that were let in
+	delay delays   // what waits for a due time
+	share sharing
+	lease lease
+}
+
+// blank returns a new entry of this queue.
+func (q *queue) blank() *entry {
+	e := &entry{q: q}
+	if !q.b.cfg.Weak.ReuseTags {
+		e.delivery.Token.Ref = e
+	}
+	return e
+}
+
+// spare returns an entry to be filled. The caller holds the lock.
+func (q *queue) spare() *entry {
+	if n := len(q.free); n > 0 {
+		e := q.free[n-1]
+		q.free[n-1] = nil
+		q.free = q.free[:n-1]
+		q.freeBytes -= e.kept()
+		return e
+	}
+	return q.blank()
+}
+
+// recycle takes back an entry that nobody holds any more. The caller holds the lock.
+func (q *queue) recycle(e *entry) {
+	e.owner = nil
+	if e.lent {
+		e.state = stale
+		return
+	}
+	if q.b.cfg.Poison {
+		e.state = stale
+		e.poison()
+		return
+	}
+	e.state = spare
+	kept := e.kept()
+	if kept > maxKept {
+		e.body, e.key, e.headers, kept = nil, nil, nil, 0
+	}
+	if e.id.Text != "" {
+		e.id.Text = ""
+	}
+	if e.control.Failure != nil || e.control.Hold != nil {
+		e.control = driver.Control{}
+	}
+	clear(e.headers)
+	if len(q.free) < maxFree && q.freeBytes+kept <= maxFreeBytes {
+		q.freeBytes += kept
+		q.free = append(q.free, e)
+	}
+}
+
+// push makes a filled entry ready, behind everything else.
+func (q *queue) push(e *entry) {
+	q.seq++
+	e.seq = q.seq
+	e.state = ready
+	q.bytes += e.size
+	q.ready.push(e)
+}
+
+// requeue makes an entry ready again, at its place in the publish order.
+func (q *queue) requeue(e *entry) {
+	switch w := &q.b.cfg.Weak; {
+	case w.RequeueBehindNew:
+		q.push(e)
+		return
+	case w.RequeueInNackOrder:
+		q.ready.insert(0, e)
+	default:
+		q.ready.insert(q.ready.place(e.seq), e)
+	}
+	e.state = ready
+	q.bytes += e.size
+}
+
+// pop takes the first ready entry.
+func (q *queue) pop() *entry {
+	e := q.ready.pop()
+	q.bytes -= e.size
+	return e
+}
+
+// available is how many ready entries may be taken now.
+func (q *queue) available() int {
+	if q.b.calm.Load() {
+		return q.ready.n
+	}
+	return q.b.allowed(q)
+}
+
+// fits reports whether a record of this size may become ready within the bound. An empty queue takes any record.
+func (q *queue) fits(size int, most bound) bool {
+	n := q.ready.n + q.room.granted
+	return n == 0 || n < most.messages && q.bytes+q.room.grantedBytes+size <= most.bytes
+}
+
+// waiter returns the member to wake because there is something to take, or nil. The caller wakes it after unlocking.
+// One wake is in flight at most: who is woken and leaves something wakes the next.
+func (q *queue) waiter() *member {
+	n := len(q.idle)
+	if n == 0 || q.waking || q.available() == 0 {
+		return nil
+	}
+	m := q.idle[n-1]
+	q.idle[n-1] = nil
+	q.idle = q.idle[:n-1]
+	m.idle = false
+	m.woken = true
+	q.waking = true
+	return m
+}
+
+// unlock gives up the lock and wakes a member for what is there.
+func (q *queue) unlock() {
+	m := q.waiter()
+	q.mu.Unlock()
+	if m != nil {
+		m.r.rouse()
+	}
+}
+
+// end makes the queue take and give no more, for the reason err. What it holds is dropped; what is in hand is stale.
+func (q *queue) end(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.over != nil {
+		return
+	}
+	q.over = err
+	for _, m := range q.members {
+		m.abandon()
+	}
+	q.room.end(err)
+	q.delay.end()
+	q.share.end()
+	q.lease.end()
+	q.ready, q.bytes, q.inFlight, q.free = ring{}, 0, 0, nil
+	q.idle, q.waking = nil, false
+}
+
+// depth adds what is here.
+func (q *queue) depth(d *driver.Depth, oldest *driver.Stamp) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	d.Ready += int64(q.ready.n)
+	d.Held += int64(q.delay.heap.Len())
+	d.InFlight += int64(q.inFlight)
+	for i := range q.ready.n {
+		if p := q.ready.at(i).control.Published; p != 0 && (*oldest == 0 || p < *oldest) {
+			*oldest = p
+		}
+	}
+}
+
+// now is the time since the broker was made, by the monotonic clock.
+func (b *Broker) now() time.Duration { return time.Since(b.start) }

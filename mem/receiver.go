@@ -1,0 +1,209 @@
+package mem
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+const (
+	// settleBatch is the number of settlements from which a larger batch gains little.
+	settleBatch  = 64
+	settleLinger = time.Millisecond
+	// maxDelay is the longest delay of a release.
+	maxDelay = 24 * time.Hour
+)
+
+var errNoSpace = errors.New("mem: Receive into a slice without free capacity")
+
+// A receiver is a member of one or more queues.
+type receiver struct {
+	b      *Broker
+	source driver.Source
+	wake   chan struct{} // holds one value: look again
+	wanted chan struct{} // holds one value
+	turn   int           // the member that is asked first; used by Receive alone
+
+	revocations chan driver.Revocation
+	notifying   sync.WaitGroup // sends on revocations
+	done        chan struct{}  // closed first by Close
+	ended       chan struct{}  // closed last by Close
+
+	mu      sync.Mutex // guards the fields below; taken after Broker.mu, before a queue's
+	members []*member  // replaced when the topology was wiped; by Receive alone, which therefore reads it without mu
+	closed  bool
+	lost    error // what the next Receive reports
+	rejoin  bool  // the topology was wiped: the next Receive looks for its queues again
+}
+
+var (
+	_ driver.Revoker  = (*receiver)(nil)
+	_ driver.Waiter   = (*receiver)(nil)
+	_ driver.Sharer   = (*receiver)(nil)
+	_ driver.Extender = leased{}
+)
+
+// revocationBuffer lets revocations be told before the engine reads.
+const revocationBuffer = 16
+
+func newReceiver(b *Broker, s driver.Source) *receiver {
+	return &receiver{
+		b:           b,
+		source:      s,
+		wake:        make(chan struct{}, 1),
+		wanted:      make(chan struct{}, 1),
+		revocations: make(chan driver.Revocation, revocationBuffer),
+		done:        make(chan struct{}),
+		ended:       make(chan struct{}),
+	}
+}
+
+// join makes r a member of its source's queues. The caller holds b.mu.
+func (b *Broker) join(r *receiver) error {
+	queues, err := b.sources(r.source)
+	if err != nil {
+		return err
+	}
+	members := make([]*member, len(queues))
+	for i, q := range queues {
+		members[i] = &member{r: r, q: q, tenure: b.tenure.Add(1), place: uint64(i)}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return driver.ErrClosed
+	}
+	r.members = members
+	for _, m := range members {
+		m.q.mu.Lock()
+		m.q.members = append(m.q.members, m)
+		m.q.mu.Unlock()
+	}
+	return nil
+}
+
+// Info is the same for every receiver of a broker.
+func (r *receiver) Info() driver.Info {
+	return driver.Info{
+		SettleBatch:  settleBatch,
+		SettleLinger: settleLinger,
+		Lease:        r.b.cfg.Lease,
+		MaxDelay:     maxDelay,
+		HasCount:     !r.b.cfg.Weak.NoCount,
+		Volatile:     true,
+	}
+}
+
+// Receive takes many deliveries under one lock, at most its fair share while other receivers of the queue wait.
+func (r *receiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
+	if len(dst) == cap(dst) {
+		return dst, errNoSpace
+	}
+	if err := ctx.Err(); err != nil {
+		return dst, err
+	}
+	for {
+		got, err := r.take(dst)
+		if len(got) > len(dst) || err != nil {
+			return got, err
+		}
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			r.leave()
+			return dst, ctx.Err()
+		}
+	}
+}
+
+// take returns what is there. When there is nothing it has put the receiver among those that wait.
+func (r *receiver) take(dst []*driver.Delivery) ([]*driver.Delivery, error) {
+	if !r.b.calm.Load() {
+		if stop, err := r.trouble(); stop || err != nil {
+			return dst, err
+		}
+	}
+	if len(r.members) == 1 {
+		return r.members[0].take(dst, true)
+	}
+	for _, wait := range []bool{false, true} {
+		got, err := r.takeAny(dst, wait)
+		if len(got) > len(dst) || err != nil {
+			if wait {
+				r.leave()
+			}
+			return got, err
+		}
+	}
+	return dst, nil
+}
+
+// takeAny asks the members in turn, each first once in a while.
+func (r *receiver) takeAny(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, error) {
+	n := len(r.members)
+	r.turn = (r.turn + 1) % n
+	for i := range n {
+		got, err := r.members[(r.turn+i)%n].take(dst, wait)
+		if err != nil {
+			return got, err
+		}
+		dst = got
+		if len(dst) == cap(dst) {
+			break
+		}
+	}
+	return dst, nil
+}
+
+// rouse makes a waiting Receive look again.
+func (r *receiver) rouse() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// leave takes the receiver out of those that wait, and passes on a wake that was on its way to it.
+func (r *receiver) leave() {
+	for _, m := range r.members {
+		m.q.mu.Lock()
+		m.arrive()
+		m.q.unlock()
+	}
+	select {
+	case <-r.wake:
+	default:
+	}
+}
+
+func (r *receiver) Close(context.Context) error {
+	r.b.mu.Lock()
+	delete(r.b.receivers, r)
+	r.b.mu.Unlock()
+	r.end()
+	return nil
+}
+
+// end gives back what is unsettled and ends the receiver. All calls but the first wait for the first.
+func (r *receiver) end() {
+	r.mu.Lock()
+	first := !r.closed
+	r.closed = true
+	members := r.members
+	r.mu.Unlock()
+	if !first {
+		<-r.ended
+		return
+	}
+	close(r.done)
+	for _, m := range members {
+		m.part()
+	}
+	r.rouse()
+	r.notifying.Wait()
+	close(r.revocations)
+	close(r.ended)
+}

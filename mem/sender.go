@@ -1,0 +1,112 @@
+package mem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+var (
+	errTooLarge   = fmt.Errorf("%w: %w", driver.ErrTooLarge, driver.ErrNotSent)
+	errSendClosed = fmt.Errorf("%w: %w", driver.ErrClosed, driver.ErrNotSent)
+	errFull       = fmt.Errorf("%w: %w", driver.ErrFull, driver.ErrNotSent)
+	errEarlier    = fmt.Errorf("an earlier record of its key failed: %w", driver.ErrNotSent)
+)
+
+// errWiped ends a queue whose topic was wiped away; who used it looks for the topic again.
+var errWiped = errors.New("topology wiped")
+
+// A sender sends to one target.
+type sender struct {
+	b      *Broker
+	target driver.Target
+	most   bound
+	route  atomic.Pointer[route]
+	closed atomic.Bool
+}
+
+// holder is a sender with the ability to delay.
+type holder struct{ *sender }
+
+func (s *sender) Limits() driver.SendLimits {
+	return driver.SendLimits{Batch: s.b.cfg.SendBatch, MaxRecord: s.b.cfg.MaxRecord}
+}
+
+// Send is one lock and one copy for a small record that fits.
+func (s *sender) Send(ctx context.Context, batch []driver.Record) error {
+	if err := ctx.Err(); err != nil {
+		return notSent(context.Cause(ctx))
+	}
+	if len(batch) != 1 || s.closed.Load() || !s.b.calm.Load() {
+		return s.send(ctx, batch)
+	}
+	q, r := s.route.Load().only, &batch[0]
+	if q == nil {
+		return s.send(ctx, batch)
+	}
+	size := r.Size()
+	if size > inlineCopy || size > s.b.cfg.MaxRecord {
+		return s.send(ctx, batch)
+	}
+	q.mu.Lock()
+	if q.over != nil || q.room.first != nil || !q.fits(size, s.most) {
+		q.mu.Unlock()
+		return s.send(ctx, batch)
+	}
+	e := q.spare()
+	e.fill(r, size)
+	q.push(e)
+	q.unlock()
+	return nil
+}
+
+// send is Send for every batch and state.
+func (s *sender) send(ctx context.Context, batch []driver.Record) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if !s.b.calm.Load() {
+		return s.sendOdd(ctx, batch)
+	}
+	return s.put(ctx, batch)
+}
+
+// put places a batch record by record, waiting where the target is full.
+func (s *sender) put(ctx context.Context, batch []driver.Record) error {
+	p := placing{s: s, batch: batch}
+	defer p.drop()
+	for p.at < len(batch) {
+		if err := p.lock(); err != nil {
+			p.failRest(err)
+			break
+		}
+		w := p.fill()
+		p.unlock()
+		if w == nil {
+			continue
+		}
+		if err := w.wait(ctx); err != nil && !errors.Is(err, errWiped) {
+			p.failRest(notSent(fmt.Errorf("queue %q is full: %w", w.q.name(), err)))
+			break
+		} else if err == nil {
+			p.claim = w
+		}
+	}
+	return p.failed.err(len(batch))
+}
+
+// notSent wraps err as [driver.ErrNotSent].
+func notSent(err error) error { return fmt.Errorf("%w: %w", driver.ErrNotSent, err) }
+
+func (s *sender) Close(context.Context) error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	for _, q := range s.route.Load().all() {
+		q.evictAll(s, driver.ErrClosed)
+	}
+	return nil
+}
