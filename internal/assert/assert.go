@@ -19,10 +19,10 @@ func Equal[T any](t testing.TB, got, want T) {
 }
 
 // True reports an error with the given text unless ok.
-func True(t testing.TB, ok bool, format string, args ...any) {
+func True(t testing.TB, ok bool, text string) {
 	t.Helper()
 	if !ok {
-		t.Errorf(format, args...)
+		t.Error(text)
 	}
 }
 

@@ -18,6 +18,8 @@ type recorder struct {
 
 func (r *recorder) Helper() {}
 
+func (r *recorder) Error(...any) { r.failed = true }
+
 func (r *recorder) Errorf(string, ...any) { r.failed = true }
 
 func (r *recorder) Fatalf(string, ...any) {

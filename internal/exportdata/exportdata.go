@@ -49,8 +49,9 @@ func Load(ctx context.Context, dir string, patterns ...string) (*Set, error) {
 func (s *Set) read(d *json.Decoder) error {
 	for {
 		var p struct {
-			ImportPath, Export string
-			DepOnly            bool
+			ImportPath string `json:"ImportPath"`
+			Export     string `json:"Export"`
+			DepOnly    bool   `json:"DepOnly"`
 		}
 		switch err := d.Decode(&p); {
 		case errors.Is(err, io.EOF):

@@ -104,7 +104,10 @@ func parse(text string) (guard, error) {
 	if into != nil {
 		return g, errors.New("ends without \"--- end\"")
 	}
-	return g, g.complete()
+	if err := g.complete(); err != nil {
+		return g, err
+	}
+	return g, nil
 }
 
 func (g *guard) set(e *edit, key, value string) error {

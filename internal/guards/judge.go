@@ -33,7 +33,7 @@ const (
 func (t *trial) judge(ctx context.Context, g guard) (verdict, string, error) {
 	files, err := g.without(os.DirFS(t.root))
 	if err != nil {
-		return stale, err.Error(), nil //nolint:nilerr // a stale guard is a verdict.
+		return stale, err.Error(), nil
 	}
 	dir, err := os.MkdirTemp("", "guards")
 	if err != nil {
@@ -41,7 +41,9 @@ func (t *trial) judge(ctx context.Context, g guard) (verdict, string, error) {
 	}
 	defer os.RemoveAll(dir)
 
-	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	overlay := struct {
+		Replace map[string]string `json:"Replace"`
+	}{map[string]string{}}
 	for name, text := range files {
 		changed := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
 		if err := os.WriteFile(changed, []byte(text), 0o600); err != nil {

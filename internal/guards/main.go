@@ -22,20 +22,23 @@ func main() {
 	only := flag.String("only", "", "run the guards whose file, test or text contains this")
 	jobs := flag.Int("jobs", runtime.NumCPU(), "how many run at a time")
 	flag.Parse()
+	bad, err := here(*only, *jobs)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "guards:", err)
+	}
+	if err != nil || bad > 0 {
+		os.Exit(1)
+	}
+}
+
+// here runs the trial of the tree in the working directory. It ends early when it is interrupted.
+func here(only string, jobs int) (bad int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	root, err := filepath.Abs(".")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "guards:", err)
-		os.Exit(1)
+		return 0, fmt.Errorf("find the tree: %w", err)
 	}
-	t := trial{root: root, only: *only, jobs: *jobs, timeout: time.Minute, out: os.Stdout}
-	bad, err := t.run(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "guards:", err)
-		os.Exit(1)
-	}
-	if bad > 0 {
-		os.Exit(1)
-	}
+	t := trial{root: root, only: only, jobs: jobs, timeout: time.Minute, out: os.Stdout}
+	return t.run(ctx)
 }

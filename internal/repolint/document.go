@@ -48,7 +48,7 @@ func docReferences(t *Tree) []string {
 			}
 			for _, m := range reference.FindAllStringSubmatch(line, -1) {
 				if !t.hasNamed(doc, m[1]) {
-					found = append(found, fmt.Sprintf("%s:%d: names `%s`", doc, n, m[1]))
+					found = append(found, fmt.Sprintf("%s:%d: names %#q", doc, n, m[1]))
 				}
 			}
 		}
@@ -84,8 +84,9 @@ func outsideFences(text string) func(func(int, string) bool) {
 }
 
 func makeTargets(t *Tree) []string {
-	var targets []string
-	for _, m := range targetRule.FindAllStringSubmatch(t.Text["Makefile"], -1) {
+	rules := targetRule.FindAllStringSubmatch(t.Text["Makefile"], -1)
+	targets := make([]string, 0, len(rules))
+	for _, m := range rules {
 		targets = append(targets, m[1])
 	}
 	var found []string

@@ -89,7 +89,10 @@ func Load(fsys fs.FS) (*Tree, error) {
 		return nil, fmt.Errorf("read the tree: %w", err)
 	}
 	slices.Sort(t.Paths)
-	return t, t.parse()
+	if err := t.parse(); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 func (t *Tree) parse() error {
