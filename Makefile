@@ -8,8 +8,9 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # Flags for people: ARGS goes to the demo, TESTFLAGS to every run of go test.
 ARGS ?=
 TESTFLAGS ?=
-# BENCH chooses benchmarks by pattern. FUZZTIME is a duration or a count ("1000x") per fuzz target.
+# BENCH chooses benchmarks by pattern, BENCHTIME is a duration or a count ("10x") for each. FUZZTIME is a duration or a count ("1000x") per fuzz target.
 BENCH ?= .
+BENCHTIME ?= 1s
 FUZZTIME ?= 5s
 COUNT ?= 10
 # GUARD chooses guards whose file, test or text contains it.
@@ -88,7 +89,7 @@ fuzz: ## Fuzz every target for FUZZTIME each: a duration, or a count such as 100
 
 .PHONY: bench
 bench: ## Run the benchmarks that match BENCH, with their allocations.
-	go test -run '^$$' -bench '$(BENCH)' -benchmem $(TESTFLAGS) $(PACKAGES)
+	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: guards
 guards: ## Remove each guard in turn and see its test fail. GUARD="text" chooses.
