@@ -8,7 +8,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # Flags for people: ARGS goes to the demo, TESTFLAGS to every run of go test.
 ARGS ?=
 TESTFLAGS ?=
-# BENCH chooses benchmarks by pattern, BENCHTIME is a duration or a count ("10x") for each. FUZZTIME is a duration or a count ("1000x") per fuzz target.
+# BENCH chooses benchmarks by pattern; BENCHTIME, for each of them, and FUZZTIME, for each fuzz target, are a duration or
+# a count such as 1000x.
 BENCH ?= .
 BENCHTIME ?= 1s
 FUZZTIME ?= 5s
