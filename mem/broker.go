@@ -82,12 +82,12 @@ func (b *Broker) OpenSender(ctx context.Context, t driver.Target) (driver.Sender
 	if err != nil {
 		return nil, err
 	}
-	s := &sender{b: b, target: t, most: b.cfg.bound(t.Topic.Role)}
+	s := &sender{b: b, target: t, most: b.cfg.bound(t.Topic.Role), inline: min(inlineCopy, b.cfg.MaxRecord)}
 	s.route.Store(r)
 	if b.cfg.Weak.NoHold {
-		return s, nil
+		return plain{s}, nil
 	}
-	return holder{s}, nil
+	return s, nil
 }
 
 // OpenQueue opens one competing consumer of queues. See [Broker.OpenGroup] for what the receiver can do.

@@ -10,9 +10,11 @@ const (
 	// inlineCopy is the size up to which a record is copied under the queue's lock. Above it the copy takes longer than
 	// taking the lock twice.
 	inlineCopy = 4 << 10
+	// small buffers of free entries are not counted.
+	small = 1 << 10
 	// maxKept is the largest buffer that a free entry keeps.
 	maxKept = 64 << 10
-	// maxFree and maxFreeBytes bound a queue's free entries and their buffers.
+	// maxFree and maxFreeBytes bound a queue's free entries and their buffers that are not small.
 	maxFree      = 4096
 	maxFreeBytes = 4 << 20
 )
@@ -43,10 +45,11 @@ type entry struct {
 	headers     []driver.Header
 
 	owner *member       // who holds it while it is in hand
-	slot  int           // where in owner.hand
+	slot  int           // where in owner.hand it is
 	seq   uint64        // its place in the publish order
 	count int           // how often it was delivered
 	size  int           // as limits count
+	kept  int           // what it adds to the free bytes of its queue, while it is free
 	at    time.Duration // when it is due while held; when its lease ends while in hand
 	next  *entry        // the successor of a stale entry, where late settlements are accepted
 	state state
@@ -64,9 +67,19 @@ func (e *entry) fill(r *driver.Record, size int) {
 	if r.Control.Hold != nil || r.Control.Failure != nil {
 		e.ownControl()
 	}
-	e.body = append(e.body[:0], r.Body...)
-	e.key = append(e.key[:0], r.Key...)
-	e.headers = append(e.headers[:0], r.Headers...)
+	if n := len(r.Body); n <= cap(e.body) {
+		e.body = e.body[:n]
+		copy(e.body, r.Body)
+	} else {
+		e.body = append(e.body[:0], r.Body...)
+	}
+	// Most records have neither, and two calls that copy nothing would be a tenth of this.
+	if len(r.Key)+len(e.key) > 0 {
+		e.key = append(e.key[:0], r.Key...)
+	}
+	if len(r.Headers)+len(e.headers) > 0 {
+		e.headers = append(e.headers[:0], r.Headers...)
+	}
 	e.size = size
 	e.count = 0
 }
@@ -145,8 +158,8 @@ func (e *entry) poison() {
 	e.delivery = driver.Delivery{}
 }
 
-// kept is the size of the entry's buffers.
-func (e *entry) kept() int {
+// buffers is the size of the entry's buffers.
+func (e *entry) buffers() int {
 	const header = 32
 	return cap(e.body) + cap(e.key) + header*cap(e.headers)
 }

@@ -133,11 +133,11 @@ func (d *delays) end() {
 }
 
 // MaxHold returns 0: a record can wait for as long as the process lives.
-func (h holder) MaxHold() time.Duration { return 0 }
+func (s *sender) MaxHold() time.Duration { return 0 }
 
 // SendAt never waits: what finds no place among the records that wait fails with [driver.ErrFull]. A record that is due
 // already becomes ready at once, even in a full queue, and is refused by the same bound.
-func (h holder) SendAt(ctx context.Context, batch []driver.Record, due time.Time) error {
+func (s *sender) SendAt(ctx context.Context, batch []driver.Record, due time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return notSent(context.Cause(ctx))
 	}
@@ -145,10 +145,10 @@ func (h holder) SendAt(ctx context.Context, batch []driver.Record, due time.Time
 		return nil
 	}
 	wait := max(0, time.Until(due))
-	if !h.b.calm.Load() {
-		return h.sendAtOdd(ctx, batch, wait)
+	if !s.b.calm.Load() {
+		return s.sendAtOdd(ctx, batch, wait)
 	}
-	return h.putAt(batch, wait)
+	return s.putAt(batch, wait)
 }
 
 // putAt places a batch that becomes ready after wait.

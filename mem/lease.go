@@ -76,8 +76,9 @@ func (q *queue) expireAll() {
 	var next time.Duration
 	var ended []*entry
 	for _, m := range q.members {
-		for _, e := range m.hand {
+		for i, e := range m.hand {
 			switch {
+			case !m.holds(i):
 			case e.at <= now:
 				ended = append(ended, e)
 			case next == 0 || e.at < next:

@@ -13,7 +13,8 @@ type member struct {
 	q      *queue
 	place  uint64 // its index in the receiver
 	tenure uint64
-	hand   []*entry // what is not settled
+	hand   []*entry // what was taken and may not be settled; see holds
+	held   int      // how many of hand are not settled
 	tags   tags
 
 	idle  bool // among those that wait
@@ -72,7 +73,7 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 	if q.room.first != nil {
 		q.admit()
 	}
-	if len(q.idle) > 0 && len(m.hand) > 1 {
+	if len(q.idle) > 0 && m.held > 1 {
 		q.armShare()
 	}
 	q.unlock()
@@ -100,21 +101,48 @@ func (m *member) give(e *entry) *driver.Delivery {
 	q.inFlight++
 	e.state = inHand
 	e.owner = m
+	if len(m.hand) == cap(m.hand) {
+		m.compact()
+	}
 	e.slot = len(m.hand)
 	m.hand = append(m.hand, e)
+	m.held++
 	e.count++
 	return e.dress(m.tenure, q.handouts)
 }
 
-// drop takes an entry out of the member's hand.
+// drop takes an entry out of the member's hand. It stays in the slice, where it is known by its slot, until the hand is
+// empty or compacted.
 func (m *member) drop(e *entry) {
-	last := len(m.hand) - 1
-	moved := m.hand[last]
-	m.hand[e.slot] = moved
-	moved.slot = e.slot
-	m.hand[last] = nil
-	m.hand = m.hand[:last]
+	e.owner = nil
 	m.q.inFlight--
+	m.held--
+	if m.held == 0 {
+		m.hand = m.hand[:0]
+	}
+}
+
+// holds reports whether entry i of the hand is still held.
+func (m *member) holds(i int) bool {
+	e := m.hand[i]
+	return e.owner == m && e.slot == i
+}
+
+// compact takes out of the slice what is not held any more.
+func (m *member) compact() {
+	n := 0
+	for i, e := range m.hand {
+		if m.holds(i) {
+			e.slot = n
+			m.hand[n] = e
+			n++
+		}
+	}
+	clear(m.hand[n:])
+	m.hand = m.hand[:n]
+	if 2*n > cap(m.hand) {
+		m.hand = slices.Grow(m.hand, n)
+	}
 }
 
 // part ends the membership and gives back what is in hand.
@@ -135,8 +163,7 @@ func (m *member) part() {
 // giveBack ends the tenure of all that is in hand. Each record goes on as a new entry, since a handler may still read
 // the old one.
 func (m *member) giveBack() {
-	hand := m.hand
-	m.abandon()
+	hand := m.abandon()
 	slices.SortFunc(hand, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
 	if m.q.b.cfg.Weak.RequeueInNackOrder {
 		slices.Reverse(hand)
@@ -146,16 +173,19 @@ func (m *member) giveBack() {
 	}
 }
 
-// abandon makes all that is in hand stale and begins a new tenure.
-func (m *member) abandon() {
-	for _, e := range m.hand {
+// abandon makes all that is in hand stale, returns it, and begins a new tenure.
+func (m *member) abandon() []*entry {
+	m.compact()
+	hand := m.hand
+	for _, e := range hand {
 		e.state = stale
 		e.owner = nil
 	}
-	m.q.inFlight -= len(m.hand)
-	m.hand = nil
+	m.q.inFlight -= m.held
+	m.hand, m.held = nil, 0
 	m.tags = tags{}
 	m.tenure = m.q.b.tenure.Add(1)
+	return hand
 }
 
 // await puts the member among those that wait, and has the others asked to share when they hold something.
@@ -164,7 +194,7 @@ func (q *queue) await(m *member) {
 	q.share.idles++
 	m.since = q.share.idles
 	q.idle = append(q.idle, m)
-	if q.inFlight > len(m.hand) {
+	if q.inFlight > m.held {
 		q.armShare()
 	}
 }

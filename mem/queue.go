@@ -15,10 +15,11 @@ import (
 //	  │        ▲ ▲        │
 //	  └► held ─┘ └────────┘ released, or its successor when the tenure ended
 type queue struct {
-	b     *Broker
-	id    uint64 // the order in which several queues are locked
-	topic string
-	group string
+	b      *Broker
+	id     uint64 // the order in which several queues are locked
+	topic  string
+	group  string
+	poison bool // Config.Poison
 
 	mu       sync.Mutex // guards everything below, and the entries
 	over     error      // why the queue takes and gives no more, once it does not
@@ -52,44 +53,57 @@ func (q *queue) blank() *entry {
 
 // spare returns an entry to be filled. The caller holds the lock.
 func (q *queue) spare() *entry {
-	if n := len(q.free); n > 0 {
-		e := q.free[n-1]
-		q.free[n-1] = nil
-		q.free = q.free[:n-1]
-		q.freeBytes -= e.kept()
-		return e
+	n := len(q.free) - 1
+	if n < 0 {
+		return q.blank()
 	}
-	return q.blank()
+	e := q.free[n]
+	q.free = q.free[:n]
+	if e.kept != 0 {
+		q.freeBytes -= e.kept
+		e.kept = 0
+	}
+	return e
 }
 
 // recycle takes back an entry that nobody holds any more. The caller holds the lock.
 func (q *queue) recycle(e *entry) {
-	e.owner = nil
-	if e.lent {
-		e.state = stale
-		return
-	}
-	if q.b.cfg.Poison {
-		e.state = stale
-		e.poison()
-		return
+	if e.lent || q.poison || !e.plain() {
+		if !q.strip(e) {
+			return
+		}
 	}
 	e.state = spare
-	kept := e.kept()
-	if kept > maxKept {
-		e.body, e.key, e.headers, kept = nil, nil, nil, 0
-	}
-	if e.id.Text != "" {
-		e.id.Text = ""
-	}
-	if e.control.Failure != nil || e.control.Hold != nil {
-		e.control = driver.Control{}
-	}
-	clear(e.headers)
-	if len(q.free) < maxFree && q.freeBytes+kept <= maxFreeBytes {
-		q.freeBytes += kept
+	if len(q.free) < maxFree {
 		q.free = append(q.free, e)
 	}
+}
+
+// plain reports whether a free entry may be kept as it is.
+func (e *entry) plain() bool {
+	return cap(e.body)+cap(e.key) <= small && len(e.headers) == 0 && e.id.Text == "" &&
+		e.control.Failure == nil && e.control.Hold == nil
+}
+
+// strip takes from an entry what a free one must not keep, and reports whether it can be used again.
+func (q *queue) strip(e *entry) bool {
+	if e.lent || q.poison {
+		e.state = stale
+		if !e.lent {
+			e.poison()
+		}
+		return false
+	}
+	e.id.Text = ""
+	e.control = driver.Control{}
+	clear(e.headers)
+	kept := e.buffers()
+	if kept > maxKept || q.freeBytes+kept > maxFreeBytes {
+		e.body, e.key, e.headers, kept = nil, nil, nil, 0
+	}
+	q.freeBytes += kept
+	e.kept = kept
+	return true
 }
 
 // push makes a filled entry ready, behind everything else.
@@ -155,6 +169,14 @@ func (q *queue) waiter() *member {
 
 // unlock gives up the lock and wakes a member for what is there.
 func (q *queue) unlock() {
+	if len(q.idle) == 0 {
+		q.mu.Unlock()
+		return
+	}
+	q.unlockAndWake()
+}
+
+func (q *queue) unlockAndWake() {
 	m := q.waiter()
 	q.mu.Unlock()
 	if m != nil {

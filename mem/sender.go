@@ -24,12 +24,17 @@ type sender struct {
 	b      *Broker
 	target driver.Target
 	most   bound
+	inline int // the largest record of the fast path
 	route  atomic.Pointer[route]
 	closed atomic.Bool
 }
 
-// holder is a sender with the ability to delay.
-type holder struct{ *sender }
+// plain is a sender without the ability to delay.
+type plain struct{ s *sender }
+
+func (p plain) Send(ctx context.Context, batch []driver.Record) error { return p.s.Send(ctx, batch) }
+func (p plain) Limits() driver.SendLimits                             { return p.s.Limits() }
+func (p plain) Close(ctx context.Context) error                       { return p.s.Close(ctx) }
 
 func (s *sender) Limits() driver.SendLimits {
 	return driver.SendLimits{Batch: s.b.cfg.SendBatch, MaxRecord: s.b.cfg.MaxRecord}
@@ -48,7 +53,7 @@ func (s *sender) Send(ctx context.Context, batch []driver.Record) error {
 		return s.send(ctx, batch)
 	}
 	size := r.Size()
-	if size > inlineCopy || size > s.b.cfg.MaxRecord {
+	if size > s.inline {
 		return s.send(ctx, batch)
 	}
 	q.mu.Lock()

@@ -40,11 +40,18 @@ func (r *receiver) settle(batch []driver.Settlement) error {
 			q = e.q
 			q.mu.Lock()
 		}
-		if err := e.heldBy(r, s.Delivery, now); err != nil {
-			f.add(len(batch), i, err)
-			continue
+		if e.state != inHand || e.owner.r != r || s.Delivery != &e.delivery || now != 0 {
+			if err := e.heldBy(r, s.Delivery, now); err != nil {
+				f.add(len(batch), i, err)
+				continue
+			}
 		}
-		q.settle(e, s)
+		e.owner.drop(e)
+		if s.Verdict == driver.Done {
+			q.recycle(e)
+		} else {
+			q.release(e, s.Delay)
+		}
 	}
 	if q != nil {
 		q.unlock()
@@ -78,25 +85,19 @@ func (e *entry) heldBy(r *receiver, d *driver.Delivery, now time.Duration) error
 	}
 }
 
-// settle applies a verdict to an entry in hand.
-func (q *queue) settle(e *entry, s *driver.Settlement) {
-	e.owner.drop(e)
-	if s.Verdict == driver.Done {
-		q.recycle(e)
-		return
-	}
+// release makes a dropped entry ready again, after a delay where there is one.
+func (q *queue) release(e *entry, delay time.Duration) {
 	if !q.b.cfg.Weak.CountReleases {
 		e.count--
 	}
-	if q.b.cfg.Poison && !e.lent {
+	if q.poison && !e.lent {
 		e = e.moved()
 	}
-	e.owner = nil
-	if s.Delay <= 0 {
+	if delay <= 0 {
 		q.requeue(e)
 		return
 	}
-	q.hold(e, q.b.now()+min(s.Delay, maxDelay))
+	q.hold(e, q.b.now()+min(delay, maxDelay))
 }
 
 // moved returns a new entry with a copy of what e has, which is overwritten.

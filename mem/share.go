@@ -48,7 +48,7 @@ func (q *queue) wantAll() {
 	}
 	for _, m := range q.members {
 		alone := len(q.idle) == 1 && q.idle[0] == m
-		if len(m.hand) > 0 && !alone {
+		if m.held > 0 && !alone {
 			m.r.want()
 		}
 	}

@@ -85,7 +85,7 @@ func (b *Broker) declareGroup(t *topic, group string, mode driver.Topology) (*qu
 
 func (b *Broker) addQueue(t *topic, group string) *queue {
 	b.lastQueue++
-	q := &queue{b: b, id: b.lastQueue, topic: t.name, group: group}
+	q := &queue{b: b, id: b.lastQueue, topic: t.name, group: group, poison: b.cfg.Poison}
 	queues := append(slices.Clip(t.all()), q)
 	t.queues.Store(&queues)
 	return q
