@@ -1,0 +1,113 @@
+package drivertest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+func broadcastCases() []Case {
+	just := []kind{broadcastKind}
+	return []Case{
+		{
+			Name:     "all",
+			Sentence: "Every broadcast reader gets every record, and groups get theirs beside.",
+			kinds:    just, Run: broadcastAll,
+		},
+		{
+			Name:     "now",
+			Sentence: "A reader from now gets what is sent after it was opened, however late its first Receive, and nothing from before.",
+			kinds:    just, Run: broadcastNow,
+		},
+		{
+			Name:     "head",
+			Sentence: "A reader from the head gets what was sent before it was opened, or is refused with errors.ErrUnsupported.",
+			kinds:    just, Run: broadcastHead,
+		},
+		{
+			Name:     "time",
+			Sentence: "A reader from a time gets what was sent from then on, or is refused with errors.ErrUnsupported.",
+			kinds:    just, Run: broadcastTime,
+		},
+	}
+}
+
+func broadcastAll(t *T) {
+	l := t.line()
+	readers := []*receiver{l.receiver(), l.receiver(), l.receiver()}
+	records := t.batch(20)
+	l.send(records...)
+	for _, r := range readers {
+		r.done(r.expect(records...)...)
+		r.none()
+	}
+	if !groupKind.can(l.b) {
+		return
+	}
+	g := *l
+	g.kind, g.group = groupKind, "one"
+	g.topic.Groups = []string{"one"}
+	member, reader := g.receiver(), l.receiver()
+	more := t.batch(5)
+	g.send(more...)
+	member.done(member.expect(more...)...)
+	reader.done(reader.expect(more...)...)
+}
+
+func broadcastNow(t *T) {
+	l := t.line()
+	l.receiver().close() // the topic is there
+	l.send(t.batch(5)...)
+	r := l.receiver()
+	records := t.batch(5)
+	l.send(records...)
+	t.pause(t.h.Quiet / 5)
+	r.done(r.expect(records...)...)
+	r.none()
+}
+
+// from opens a reader at a position; nil when the broker keeps no history.
+func (l *line) from(p driver.Position) *receiver {
+	s := l.source()
+	s.From = p
+	r, err := l.tryReceiver(s)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		l.t.Logf("no history: %v", err)
+		return nil
+	case err != nil:
+		l.t.Fatalf("opening a broadcast reader from %+v: %v", p, err)
+	}
+	return watchReceiver(l.t, r, s)
+}
+
+func broadcastHead(t *T) {
+	l := t.line()
+	l.receiver().close()
+	records := t.batch(10)
+	l.send(records...)
+	if r := l.from(driver.Position{Head: true}); r != nil {
+		r.done(r.expect(records...)...)
+		more := t.batch(3)
+		l.send(more...)
+		r.done(r.expect(more...)...)
+		r.none()
+	}
+}
+
+func broadcastTime(t *T) {
+	l := t.line()
+	l.receiver().close()
+	l.send(t.batch(5)...)
+	// Brokers stamp to the millisecond, and by their own clock: leave room on both sides.
+	t.pause(t.h.slack())
+	then := time.Now()
+	t.pause(t.h.slack())
+	records := t.batch(5)
+	l.send(records...)
+	if r := l.from(driver.Position{Time: then}); r != nil {
+		r.done(r.expect(records...)...)
+		r.none()
+	}
+}

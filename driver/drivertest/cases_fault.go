@@ -1,0 +1,261 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+func faultCases() []Case {
+	cut := []string{HookCut}
+	restart := []string{HookRestart}
+	return []Case{
+		{
+			Name: "fault/cut",
+			Sentence: "Connections that are cut while senders and receivers work come back by themselves: nothing is lost, and no " +
+				"more comes twice than was in hand, prefetched or unconfirmed.",
+			Hooks: cut, kinds: settled, Run: func(t *T) { throughFault(t, func(b driver.Broker) { t.cutFor(b, t.h.Quiet) }) },
+		},
+		{
+			Name:     "fault/cut-send",
+			Sentence: "A Send while the broker is away returns with its context and tells whether the record is at the broker.",
+			Hooks:    cut, kinds: settled, Run: sendWhileCut,
+		},
+		{
+			Name:     "fault/cut-close",
+			Sentence: "Closing while the broker is away returns, and wakes a Send that waits with ErrClosed.",
+			Hooks:    cut, kinds: settled, Run: closeWhileCut,
+		},
+		{
+			Name: "fault/cut-in-hand",
+			Sentence: "What was in hand when the connection was cut stays as it was; its settlement afterwards is applied, or fails and " +
+				"the message comes again.",
+			Hooks: cut, kinds: settled, Run: inHandWhileCut,
+		},
+		{
+			Name:     "fault/waiting",
+			Sentence: "While the broker is away, a receiver says that it waits, or why, and stops saying so afterwards.",
+			Needs:    []Ability{Waiting}, Hooks: cut, kinds: settled, Run: reasonWhileCut,
+		},
+		{
+			Name: "fault/restart",
+			Sentence: "A broker that is restarted with its data is found again: nothing is lost, and no more comes twice than was in " +
+				"hand, prefetched or unconfirmed.",
+			Needs: []Ability{Durable}, Hooks: restart, Alone: true, kinds: settled,
+			Run: func(t *T) { throughFault(t, func(driver.Broker) { t.h.Restart(t) }) },
+		},
+		{
+			Name:     "fault/restart-held",
+			Sentence: "A held record survives a restart of the broker.",
+			Needs:    []Ability{Durable, Hold}, Hooks: restart, Alone: true, kinds: settled, Run: heldPastRestart,
+		},
+	}
+}
+
+// cutFor cuts the connections of b for d.
+func (t *T) cutFor(b driver.Broker, d time.Duration) {
+	mend := t.h.Cut(t, b)
+	t.pause(d)
+	mend()
+}
+
+// throughFault lets two senders and two receivers work while the fault happens, twice.
+func throughFault(t *T, fault func(driver.Broker)) {
+	l := t.line()
+	c := t.crowd()
+	c.lenient = true
+	const senders, receivers, faults = 2, 2, 2
+	for range receivers {
+		r := l.receiver()
+		r.none()
+		c.consume(r)
+	}
+	var sending sync.WaitGroup
+	for range senders {
+		s := l.sender()
+		records := t.batch(t.h.Messages / senders)
+		sending.Go(func() {
+			for i := 0; i < len(records); i += 10 {
+				c.send(s, records[i:min(i+10, len(records))])
+				t.pause(time.Millisecond)
+			}
+		})
+	}
+	for range faults {
+		t.pause(50 * time.Millisecond)
+		fault(l.b)
+	}
+	sending.Wait()
+	rep := c.finish()
+	if len(rep.Lost) > 0 || len(rep.Strange) > 0 {
+		t.Errorf("%v", rep)
+	}
+	// In hand 16, prefetched 64, unconfirmed 16 at each receiver; of each sender, one call of 5 that was repeated.
+	inHand := 96
+	bound := faults * (receivers*inHand + senders*5)
+	if n := len(rep.Duplicated) + len(rep.Redelivered); n > bound {
+		t.Errorf("%d came twice, more than the %d that could be under way: %v", n, bound, rep)
+	}
+}
+
+func sendWhileCut(t *T) {
+	l := t.line()
+	s, r := l.sender(), l.receiver()
+	first := t.record()
+	s.send(first)
+	r.done(r.expect(first)...)
+	mend := t.h.Cut(t, l.b)
+	var o outcomes
+	for range 3 {
+		rs := t.batch(1)
+		ctx, cancel := context.WithTimeout(context.Background(), t.h.slack())
+		start := time.Now()
+		err := s.try(ctx, rs...)
+		cancel()
+		if took := time.Since(start); took > 2*t.h.slack()+t.h.Wait/2 {
+			t.Errorf("Send took %v, with a context of %v", took, t.h.slack())
+		}
+		if err == nil {
+			t.Errorf("Send returned nil while the connection was cut")
+		}
+		o.add(rs, err)
+	}
+	mend()
+	last := t.batch(1)
+	ctx, cancel := context.WithTimeout(context.Background(), t.h.Wait)
+	defer cancel()
+	var err error
+	if !t.eventually(func() bool { err = s.try(ctx, last...); return err == nil }) {
+		t.Fatalf("the connection is back, and Send fails: %v", err)
+	}
+	o.add(last, nil)
+	o.check(r)
+}
+
+func closeWhileCut(t *T) {
+	l := t.line()
+	s, r := l.sender(), l.receiver()
+	r.none()
+	mend := t.h.Cut(t, l.b)
+	result := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*t.h.Wait)
+		defer cancel()
+		result <- s.try(ctx, t.record())
+	}()
+	t.pause(t.h.Quiet / 5)
+	s.close()
+	switch err := <-result; {
+	case err == nil:
+		t.Errorf("Send returned nil while the connection was cut")
+	case errors.Is(err, driver.ErrClosed), errors.Is(err, driver.ErrDisconnected):
+	default:
+		t.Errorf("the Send that was waiting returned %v, want ErrClosed", err)
+	}
+	r.close()
+	t.closing("Broker.Close", l.b.Close)
+	mend()
+}
+
+func inHandWhileCut(t *T) {
+	l := t.line()
+	r := l.receiver()
+	records := t.keyed("k", 6)
+	l.send(records...)
+	ds := r.expect(records...)
+	names := ids(ds)
+	t.cutFor(l.b, t.h.slack())
+	// A Receive lets the driver notice; nothing new is there, so what it brings has come again.
+	back := r.upTo(len(records), t.h.Quiet)
+	var open []*driver.Delivery
+	for _, d := range ds {
+		if r.inHandStill(d) {
+			open = append(open, d)
+		}
+	}
+	settledNow := map[string]bool{}
+	if len(open) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), t.h.Wait)
+		openNames := ids(open)
+		err := r.settle(ctx, settlements(driver.Done, open...)...)
+		cancel()
+		for i, name := range openNames {
+			settledNow[name] = driver.EntryError(err, i) == nil
+		}
+	}
+	want := 0
+	for _, name := range names {
+		if !settledNow[name] {
+			want++
+		}
+	}
+	if n := want - len(back); n > 0 {
+		back = append(back, r.take(n)...)
+	}
+	for _, name := range names {
+		came := false
+		for _, d := range back {
+			came = came || d.ID.String() == name
+		}
+		if !came && !settledNow[name] {
+			t.Errorf("%s was in hand at the cut, was not settled, and did not come again", name)
+		}
+	}
+	r.done(back...)
+	r.none()
+}
+
+// inHandStill reports whether d is still in hand.
+func (r *receiver) inHandStill(d *driver.Delivery) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held[d].d != nil
+}
+
+func reasonWhileCut(t *T) {
+	l := t.line()
+	r := l.receiver()
+	w, ok := r.r.(driver.Waiter)
+	if !ok {
+		t.Fatalf("a receiver of this broker is no Waiter, though another was")
+	}
+	r.none()
+	mend := t.h.Cut(t, l.b)
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				r.upTo(1, t.h.Quiet/5)
+			}
+		}
+	}()
+	if !t.eventually(func() bool { return w.Waiting() != "" }) {
+		t.Errorf("the connection is cut, and the receiver gives no reason for waiting")
+	}
+	mend()
+	if !t.eventually(func() bool { return w.Waiting() == "" }) {
+		t.Errorf("the connection is back, and the receiver still says %q", w.Waiting())
+	}
+	close(stop)
+	<-done
+}
+
+func heldPastRestart(t *T) {
+	l := t.line()
+	s, r := l.sender(), l.receiver()
+	records := t.batch(3)
+	s.sendAt(time.Now().Add(t.h.Wait/2), records...)
+	t.h.Restart(t)
+	ds, at := r.arrivals(len(records))
+	t.notEarly(records, at)
+	t.wantAll(ids(ds), records)
+	r.done(ds...)
+}

@@ -1,0 +1,117 @@
+package drivertest
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+func foreignCases() []Case {
+	hooks := []string{HookInject}
+	return []Case{
+		{
+			Name:     "foreign/plain",
+			Sentence: "A record of a foreign program, without this project's data, arrives with its body; it has no control data.",
+			Hooks:    hooks, kinds: kinds, Run: foreignPlain,
+		},
+		{
+			Name:     "foreign/headers",
+			Sentence: "Headers of a foreign record arrive as headers, and nothing in them is taken for control data.",
+			Hooks:    hooks, kinds: kinds, Run: foreignHeaders,
+		},
+		{
+			Name:     "foreign/garbage",
+			Sentence: "A record whose reserved headers are garbage arrives without control data, and holds nothing up.",
+			Hooks:    hooks, kinds: kinds, Run: foreignGarbage,
+		},
+	}
+}
+
+// inject puts records on the line as a foreign program does, and after them one of ours.
+func (l *line) inject(r *receiver, records ...driver.Record) (foreign []*driver.Delivery) {
+	t := l.t
+	for i := range records {
+		t.h.Inject(t, l.topic, cloneRecords(records[i : i+1])[0])
+	}
+	ours := t.record()
+	l.send(ours)
+	ds := r.take(len(records) + 1)
+	i := slices.IndexFunc(ds, func(d *driver.Delivery) bool { return d.ID.String() == ours.ID.String() })
+	if i < 0 {
+		t.Fatalf("the record behind the foreign ones did not come; came %q", ids(ds))
+	}
+	if wrong := difference(&ours, ds[i]); wrong != "" {
+		t.Errorf("the record behind the foreign ones arrived with %s", wrong)
+	}
+	r.done(ds[i])
+	return slices.Delete(ds, i, i+1)
+}
+
+// wantForeign fails the case where a foreign delivery has control data or none of the bodies.
+func (t *T) wantForeign(ds []*driver.Delivery, records []driver.Record) {
+	for i := range records {
+		j := slices.IndexFunc(ds, func(d *driver.Delivery) bool { return bytes.Equal(d.Body, records[i].Body) })
+		if j < 0 {
+			t.Errorf("no delivery has the body %.60q", records[i].Body)
+			continue
+		}
+		d := ds[j]
+		if d.Control.Hold != nil || d.Control.Failure != nil || d.Control.Attempt > 1 || d.Control.Defers != 0 {
+			t.Errorf("a foreign record arrived with control data %+v", d.Control)
+		}
+		for _, h := range records[i].Headers {
+			reserved := len(h.Key) >= len(driver.ReservedPrefix) && h.Key[:len(driver.ReservedPrefix)] == driver.ReservedPrefix
+			if has := slices.Contains(d.Headers, h); has == reserved {
+				t.Errorf("header %q of a foreign record: among the delivery's headers: %t", h.Key, has)
+			}
+		}
+	}
+}
+
+func foreignPlain(t *T) {
+	l := t.line()
+	r := l.receiver()
+	r.none()
+	records := []driver.Record{{Body: []byte("plain")}, {Body: []byte("\x00\xff"), Key: []byte("key")}}
+	if l.kind.keyed {
+		records = records[1:]
+	}
+	ds := l.inject(r, records...)
+	t.wantForeign(ds, records)
+	r.done(ds...)
+	r.none()
+}
+
+func foreignHeaders(t *T) {
+	l := t.line()
+	r := l.receiver()
+	r.none()
+	records := []driver.Record{{
+		Body: []byte("with headers"), Key: []byte("key"),
+		Headers: []driver.Header{
+			{Key: "traceparent", Value: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+			{Key: "attempt", Value: "9"}, {Key: "x-death", Value: "many"}, {Key: "x-retry-count", Value: "7"},
+		},
+	}}
+	ds := l.inject(r, records...)
+	t.wantForeign(ds, records)
+	r.done(ds...)
+}
+
+func foreignGarbage(t *T) {
+	l := t.line()
+	r := l.receiver()
+	r.none()
+	var records []driver.Record
+	for _, garbage := range []string{"", "garbage", "1;a=-4", "1;a", "2;a=3", "1;a=9999999999999999999", "1;f1=%zz", "\x00;=;"} {
+		records = append(records, driver.Record{
+			Body: []byte("garbage " + garbage), Key: []byte("key"),
+			Headers: []driver.Header{{Key: driver.ControlHeader, Value: garbage}},
+		})
+	}
+	ds := l.inject(r, records...)
+	t.wantForeign(ds, records)
+	r.done(ds...)
+	r.none()
+}

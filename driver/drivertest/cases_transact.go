@@ -1,0 +1,156 @@
+package drivertest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+func transactCases() []Case {
+	needs := []Ability{Transact, Queue}
+	return []Case{
+		{
+			Name:     "transact/exactly",
+			Sentence: "Commit settles exactly what it was given; what else its Next brought comes again.",
+			Needs:    needs, Run: commitsExactly,
+		},
+		{
+			Name:     "transact/atomic",
+			Sentence: "What is sent in a transaction is seen once it was committed, and not before.",
+			Needs:    needs, Run: sendsAtomically,
+		},
+		{
+			Name:     "transact/abort",
+			Sentence: "Abort sends nothing and settles nothing: all of its Next comes again.",
+			Needs:    needs, Run: abortsWhole,
+		},
+		{
+			Name:     "transact/close",
+			Sentence: "A transaction that is open when its receiver closes is aborted.",
+			Needs:    needs, Run: closeAborts,
+		},
+	}
+}
+
+// A transacted receiver is a driver.TxReceiver with bounded calls.
+type transacted struct {
+	t *T
+	r driver.TxReceiver
+}
+
+func (l *line) transacted() *transacted {
+	t := l.t
+	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
+	defer cancel()
+	r, err := l.b.(driver.Transactor).OpenTransacted(ctx, l.source())
+	if err != nil {
+		t.Fatalf("OpenTransacted: %v", err)
+	}
+	x := &transacted{t: t, r: r}
+	t.Cleanup(x.close)
+	return x
+}
+
+func (x *transacted) close() { x.t.closing("TxReceiver.Close", x.r.Close) }
+
+// next opens a transaction with n deliveries.
+func (x *transacted) next(n int) ([]*driver.Delivery, driver.Tx) {
+	t := x.t
+	ctx, cancel := context.WithTimeout(context.Background(), t.h.Wait)
+	defer cancel()
+	for ctx.Err() == nil {
+		ds, tx, err := x.r.Next(ctx, make([]*driver.Delivery, 0, n))
+		if err != nil || len(ds) == n {
+			if err != nil {
+				t.Fatalf("Next: %v", err)
+			}
+			return ds, tx
+		}
+		// It brought fewer than there are: give them back and ask again.
+		x.abort(tx)
+	}
+	t.Fatalf("Next did not bring %d deliveries within %v", n, t.h.Wait)
+	return nil, nil
+}
+
+func (x *transacted) send(tx driver.Tx, to driver.Target, records ...driver.Record) {
+	batch := cloneRecords(records)
+	if err := tx.Send(x.t.Context(), to, batch); err != nil {
+		x.t.Fatalf("Tx.Send: %v", err)
+	}
+	poison(batch)
+}
+
+func (x *transacted) commit(tx driver.Tx, ds ...*driver.Delivery) {
+	if err := tx.Commit(x.t.Context(), settlements(driver.Done, ds...)); err != nil {
+		x.t.Fatalf("Commit: %v", err)
+	}
+}
+
+func (x *transacted) abort(tx driver.Tx) {
+	if err := tx.Abort(x.t.Context()); err != nil {
+		x.t.Fatalf("Abort: %v", err)
+	}
+}
+
+func commitsExactly(t *T) {
+	l := t.lineOf(queueKind)
+	records := t.batch(4)
+	l.send(records...)
+	x := l.transacted()
+	ds, tx := x.next(4)
+	handled := ds[1].ID.String()
+	x.commit(tx, ds[1])
+	x.close()
+	r := l.receiver()
+	rest := slices.DeleteFunc(slices.Clone(records), func(r driver.Record) bool { return r.ID.String() == handled })
+	r.done(r.expect(rest...)...)
+	r.none()
+}
+
+func sendsAtomically(t *T) {
+	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
+	reader := out.receiver()
+	l.send(t.record())
+	x := l.transacted()
+	ds, tx := x.next(1)
+	results := t.batch(3)
+	x.send(tx, out.target(), results...)
+	reader.none()
+	x.commit(tx, ds...)
+	reader.done(reader.expect(results...)...)
+	x.close()
+	l.empty()
+}
+
+func abortsWhole(t *T) {
+	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
+	records := t.batch(3)
+	l.send(records...)
+	x := l.transacted()
+	_, tx := x.next(3)
+	x.send(tx, out.target(), t.batch(2)...)
+	x.abort(tx)
+	out.empty()
+	ds, tx := x.next(3)
+	if !sameSet(ids(ds), recordIDs(records)) {
+		t.Errorf("after an abort came %q, want %q", ids(ds), recordIDs(records))
+	}
+	x.commit(tx, ds...)
+	x.close()
+	l.empty()
+}
+
+func closeAborts(t *T) {
+	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
+	records := t.batch(2)
+	l.send(records...)
+	x := l.transacted()
+	_, tx := x.next(2)
+	x.send(tx, out.target(), t.record())
+	x.close()
+	out.empty()
+	r := l.receiver()
+	r.done(r.expect(records...)...)
+}
