@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/wherryhq/wherry/driver"
@@ -80,63 +81,57 @@ func BenchmarkLoop(b *testing.B) {
 	}
 }
 
-// BenchmarkReceivers has one goroutine send and 1 to 32 receive and settle.
+// BenchmarkReceivers has one goroutine send and 1 to 32 receive and settle. It ends when every record was settled.
 func BenchmarkReceivers(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 8, 16, 32} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			l := newLoop(b, mem.Config{}, n)
-			ctx := b.Context()
-			left := make(chan int, n)
+			ctx, cancel := context.WithCancel(b.Context())
+			defer cancel()
+			var seen, goal atomic.Int64
+			reached := make(chan struct{}, 1)
+			count := func(n int) {
+				if seen.Add(int64(n)) == goal.Load() {
+					reached <- struct{}{}
+				}
+			}
 			var all sync.WaitGroup
 			for _, r := range l.receivers {
-				all.Go(func() {
-					seen := 0
-					defer func() { left <- seen }()
-					ds := make([]*driver.Delivery, 0, benchBatch)
-					ss := make([]driver.Settlement, 0, benchBatch)
-					for {
-						got, err := r.Receive(ctx, ds[:0])
-						if err != nil {
-							return
-						}
-						for _, d := range got {
-							if len(d.Body) == 0 {
-								_ = r.Settle(ctx, settleAll(ss[:0], got))
-								return
-							}
-							seen++
-						}
-						if err := r.Settle(ctx, settleAll(ss[:0], got)); err != nil {
-							return
-						}
-					}
-				})
+				all.Go(func() { drain(ctx, r, count) })
 			}
 			batch := []driver.Record{{Body: make([]byte, benchBody)}}
 			b.ReportAllocs()
-			sent := 0
+			var sent int64
 			for b.Loop() {
 				if err := l.sender.Send(ctx, batch); err != nil {
 					b.Fatal(err)
 				}
 				sent++
 			}
-			ctx2, cancel := context.WithCancel(ctx)
-			defer cancel()
-			stop := []driver.Record{{}}
-			for range n {
-				if err := l.sender.Send(ctx2, stop); err != nil {
-					b.Fatal(err)
-				}
+			goal.Store(sent + 1)
+			if err := l.sender.Send(ctx, batch); err != nil {
+				b.Fatal(err)
 			}
+			<-reached
+			cancel()
 			all.Wait()
-			for range n {
-				sent -= <-left
-			}
-			if sent > n*benchBatch {
-				b.Fatalf("%d records were not seen", sent)
-			}
 		})
+	}
+}
+
+// drain receives and settles until ctx ends.
+func drain(ctx context.Context, r driver.Receiver, count func(int)) {
+	ds := make([]*driver.Delivery, 0, benchBatch)
+	ss := make([]driver.Settlement, 0, benchBatch)
+	for {
+		got, err := r.Receive(ctx, ds[:0])
+		if err != nil {
+			return
+		}
+		if err := r.Settle(ctx, settleAll(ss[:0], got)); err != nil {
+			return
+		}
+		count(len(got))
 	}
 }
 

@@ -1,6 +1,7 @@
 package mem_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +23,19 @@ func harness(cfg mem.Config) drivertest.Harness {
 			drivertest.HookCut:    "fault switches come",
 			drivertest.HookRevoke: "fault switches come",
 		},
+	}
+}
+
+func TestAbilities(t *testing.T) {
+	t.Parallel()
+	found := drivertest.Find(t, harness(mem.Config{Lease: time.Second}))
+	for _, a := range []drivertest.Ability{
+		drivertest.Queue, drivertest.Group, drivertest.Declare, drivertest.Inspect, drivertest.Hold, drivertest.Bounded,
+		drivertest.Lease, drivertest.Revoke, drivertest.Waiting, drivertest.Share, drivertest.Delay,
+	} {
+		if !slices.Contains(found, a) {
+			t.Errorf("the broker is said to have no %s", a)
+		}
 	}
 }
 

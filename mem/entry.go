@@ -1,10 +1,6 @@
 package mem
 
-import (
-	"time"
-
-	"github.com/wherryhq/wherry/driver"
-)
+import "github.com/wherryhq/wherry/driver"
 
 const (
 	// inlineCopy is the size up to which a record is copied under the queue's lock. Above it the copy takes longer than
@@ -15,43 +11,38 @@ const (
 	// maxKept is the largest buffer that a free entry keeps.
 	maxKept = 64 << 10
 	// maxFree and maxFreeBytes bound a queue's free entries and their buffers that are not small.
-	maxFree      = 4096
+	maxFree      = 16 << 10
 	maxFreeBytes = 4 << 20
+	// pattern overwrites what was settled, where Config.Poison is set.
+	pattern = 0xdb
 )
 
 // state says where an entry is.
 type state uint8
 
 const (
-	spare  state = iota // in no queue
+	spare  state = iota // nowhere
 	ready               // in the ring
 	held                // in the heap, until it is due
 	inHand              // received and not settled
-	stale               // its tenure ended; its successor carries the record on
 )
 
-// An entry is a record in one queue and the delivery that it is handed out as. While it is in hand the delivery is the
-// receiver's, so everything that must outlive a lost tenure is kept beside it. All fields are guarded by the queue's
-// mutex, save those that never change and the delivery while it is in hand.
+// An entry is a record in one queue. Nobody outside the queue sees it, only its buffer, through a handout. It is guarded
+// by the queue's mutex. It is kept small, since a full queue is larger than a cache.
 type entry struct {
-	delivery driver.Delivery
-	q        *queue // never changes
-
 	id          driver.ID
 	contentType string
 	control     driver.Control
-	body        []byte
-	key         []byte
+	buf         []byte // the key and then the body
 	headers     []driver.Header
 
-	owner *member       // who holds it while it is in hand
-	slot  int           // where in owner.hand it is
-	seq   uint64        // its place in the publish order
-	count int           // how often it was delivered
-	size  int           // as limits count
-	kept  int           // what it adds to the free bytes of its queue, while it is free
-	at    time.Duration // when it is due while held; when its lease ends while in hand
-	next  *entry        // the successor of a stale entry, where late settlements are accepted
+	seq   uint64   // its place in the publish order
+	hand  *handout // as what it is in hand
+	size  int      // as limits count
+	kept  int      // what it adds to the free bytes of its queue, while it is free
+	key   uint32   // the length of the key
+	count uint32   // how often it was delivered
+	life  uint32   // how many records it was
 	state state
 	// lent buffers may be read by a handler whose tenure ended: they are never written again.
 	lent bool
@@ -67,15 +58,12 @@ func (e *entry) fill(r *driver.Record, size int) {
 	if r.Control.Hold != nil || r.Control.Failure != nil {
 		e.ownControl()
 	}
-	if n := len(r.Body); n <= cap(e.body) {
-		e.body = e.body[:n]
-		copy(e.body, r.Body)
+	e.key = uint32(len(r.Key))
+	if e.key == 0 && len(r.Body) <= cap(e.buf) {
+		e.buf = e.buf[:len(r.Body)]
+		copy(e.buf, r.Body)
 	} else {
-		e.body = append(e.body[:0], r.Body...)
-	}
-	// Most records have neither, and two calls that copy nothing would be a tenth of this.
-	if len(r.Key)+len(e.key) > 0 {
-		e.key = append(e.key[:0], r.Key...)
+		e.buf = append(append(e.buf[:0], r.Key...), r.Body...)
 	}
 	if len(r.Headers)+len(e.headers) > 0 {
 		e.headers = append(e.headers[:0], r.Headers...)
@@ -95,71 +83,86 @@ func (e *entry) ownControl() {
 	}
 }
 
-// dress writes the delivery anew, so that nothing of an earlier handing out shows.
-func (e *entry) dress(tenure, handout uint64) *driver.Delivery {
-	d := &e.delivery
-	d.Token.A, d.Token.B = e.seq, handout
-	d.Tenure = tenure
-	d.Topic = e.q.topic
-	d.ID = e.id
-	d.Key = nil
-	if n := len(e.key); n > 0 {
-		d.Key = e.key[:n:n]
-	}
-	d.Body = e.body[:len(e.body):len(e.body)]
-	d.Headers = e.headers[:len(e.headers):len(e.headers)]
-	d.ContentType = e.contentType
-	d.Delivered = e.count
-	d.Control = e.control
-	d.Slot = 0
-	return d
-}
-
-// successor returns a new entry with the record of e, whose own memory belongs to its handler for good. The bytes are
-// shared, as both only read them.
-func (e *entry) successor() *entry {
-	n := e.q.blank()
-	n.id, n.contentType, n.control = e.id, e.contentType, e.control
-	n.body, n.key, n.headers = e.body, e.key, e.headers
-	n.seq, n.count, n.size = e.seq, e.count, e.size
-	n.lent = true
-	return n
-}
-
-// replace returns the successor of a stale entry. Where late settlements are accepted, they find it.
-func (e *entry) replace() *entry {
-	n := e.successor()
-	if e.q.b.cfg.Weak.AcceptLateSettlements {
-		e.next = n
-	}
-	return n
-}
-
 // copied returns a new entry with a copy of the record of e.
 func (e *entry) copied() *entry {
-	n := e.q.blank()
+	n := &entry{seq: e.seq}
 	n.fill(&driver.Record{
-		ID: e.id, ContentType: e.contentType, Control: e.control, Body: e.body, Key: e.key, Headers: e.headers,
+		ID: e.id, ContentType: e.contentType, Control: e.control,
+		Key: e.buf[:e.key], Body: e.buf[e.key:], Headers: e.headers,
 	}, e.size)
-	n.seq, n.count = e.seq, e.count
 	return n
+}
+
+// move gives e a copy of its buffers and overwrites the old ones, unless somebody may still read them.
+func (e *entry) move() {
+	n := e.copied()
+	if !e.lent {
+		e.poison()
+	}
+	e.buf, e.headers, e.lent = n.buf, n.headers, false
 }
 
 // poison overwrites what a handler may have kept.
 func (e *entry) poison() {
-	const pattern = 0xdb
-	for _, b := range [][]byte{e.body, e.key} {
-		b = b[:cap(b)]
-		for i := range b {
-			b[i] = pattern
-		}
+	b := e.buf[:cap(e.buf)]
+	for i := range b {
+		b[i] = pattern
 	}
 	clear(e.headers[:cap(e.headers)])
-	e.delivery = driver.Delivery{}
 }
 
 // buffers is the size of the entry's buffers.
 func (e *entry) buffers() int {
 	const header = 32
-	return cap(e.body) + cap(e.key) + header*cap(e.headers)
+	return cap(e.buf) + header*cap(e.headers)
+}
+
+// spare returns an entry to be filled. The caller holds the lock.
+func (q *queue) spare() *entry {
+	n := len(q.free) - 1
+	if n < 0 {
+		return new(entry)
+	}
+	e := q.free[n]
+	q.free = q.free[:n]
+	if e.kept != 0 {
+		q.freeBytes -= e.kept
+		e.kept = 0
+	}
+	return e
+}
+
+// recycle takes back an entry whose record is done. The caller holds the lock.
+func (q *queue) recycle(e *entry) {
+	e.state = spare
+	e.life++
+	if e.lent || q.poison || cap(e.buf) > small || len(e.headers) > 0 || e.id.Text != "" ||
+		e.control.Failure != nil || e.control.Hold != nil {
+		q.strip(e)
+	}
+	if len(q.free) < maxFree {
+		q.free = append(q.free, e)
+	}
+}
+
+// strip takes from an entry what a free one must not keep.
+func (q *queue) strip(e *entry) {
+	if q.poison && !e.lent {
+		e.poison()
+	}
+	if e.lent || q.poison {
+		e.buf, e.headers, e.lent = nil, nil, false
+	}
+	e.id.Text = ""
+	e.control = driver.Control{}
+	clear(e.headers)
+	kept := 0
+	if cap(e.buf) > small || cap(e.headers) > 0 {
+		kept = e.buffers()
+	}
+	if kept > maxKept || q.freeBytes+kept > maxFreeBytes {
+		e.buf, e.headers, kept = nil, nil, 0
+	}
+	q.freeBytes += kept
+	e.kept = kept
 }

@@ -51,7 +51,6 @@ func (h *dueHeap) Pop() any {
 func (q *queue) hold(e *entry, at time.Duration) {
 	d := &q.delay
 	d.order++
-	e.at = at
 	e.state = held
 	if e.delayed {
 		d.messages++

@@ -21,14 +21,17 @@ func (l leased) Extend(_ context.Context, batch []*driver.Delivery) error {
 	var f failures
 	now := l.leaseNow()
 	for i, d := range batch {
-		e, err := entryOf(d)
-		if err == nil {
-			e.q.mu.Lock()
-			if err = e.heldBy(l.receiver, d, now); err == nil {
-				e.at = now + l.b.cfg.Lease
-			}
-			e.q.unlock()
+		h := handoutOf(d)
+		if h == nil {
+			f.add(len(batch), i, errForeign)
+			continue
 		}
+		h.q.mu.Lock()
+		err := h.check(l.receiver, d, now)
+		if err == nil {
+			h.end = now + l.b.cfg.Lease
+		}
+		h.q.unlock()
 		if err != nil {
 			f.add(len(batch), i, err)
 		}
@@ -44,8 +47,8 @@ func (m *member) lease(n int) {
 		return
 	}
 	end := q.b.now() + life
-	for _, e := range m.hand[len(m.hand)-n:] {
-		e.at = end
+	for _, h := range m.hand[len(m.hand)-n:] {
+		h.end = end
 	}
 	q.armLease(life)
 }
@@ -74,33 +77,28 @@ func (q *queue) expireAll() {
 	}
 	now := q.b.now()
 	var next time.Duration
-	var ended []*entry
+	var ended []*handout
 	for _, m := range q.members {
-		for i, e := range m.hand {
+		for i, h := range m.hand {
 			switch {
 			case !m.holds(i):
-			case e.at <= now:
-				ended = append(ended, e)
-			case next == 0 || e.at < next:
-				next = e.at
+			case h.end <= now:
+				ended = append(ended, h)
+			case next == 0 || h.end < next:
+				next = h.end
 			}
 		}
 	}
-	for _, e := range ended {
-		q.expire(e)
+	for _, h := range ended {
+		h.expire()
 	}
 	if next != 0 {
 		q.armLease(next - now)
 	}
 }
 
-// expire takes one entry out of its receiver's hand. Its record comes again as another.
-func (q *queue) expire(e *entry) {
-	e.owner.drop(e)
-	e.owner = nil
-	e.state = stale
-	q.requeue(e.replace())
-}
+// expire ends the lease of one handout. Its record becomes ready again.
+func (h *handout) expire() { h.q.requeue(h.lose()) }
 
 func (l *lease) end() {
 	if l.timer != nil {

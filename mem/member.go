@@ -13,8 +13,8 @@ type member struct {
 	q      *queue
 	place  uint64 // its index in the receiver
 	tenure uint64
-	hand   []*entry // what was taken and may not be settled; see holds
-	held   int      // how many of hand are not settled
+	hand   []*handout // what was taken and may not be settled; see holds
+	held   int        // how many of hand are not settled
 	tags   tags
 
 	idle  bool // among those that wait
@@ -94,57 +94,6 @@ func (m *member) share(space int) int {
 	return min(space, (n+others)/(others+1))
 }
 
-// give puts an entry into the member's hand.
-func (m *member) give(e *entry) *driver.Delivery {
-	q := m.q
-	q.handouts++
-	q.inFlight++
-	e.state = inHand
-	e.owner = m
-	if len(m.hand) == cap(m.hand) {
-		m.compact()
-	}
-	e.slot = len(m.hand)
-	m.hand = append(m.hand, e)
-	m.held++
-	e.count++
-	return e.dress(m.tenure, q.handouts)
-}
-
-// drop takes an entry out of the member's hand. It stays in the slice, where it is known by its slot, until the hand is
-// empty or compacted.
-func (m *member) drop(e *entry) {
-	e.owner = nil
-	m.q.inFlight--
-	m.held--
-	if m.held == 0 {
-		m.hand = m.hand[:0]
-	}
-}
-
-// holds reports whether entry i of the hand is still held.
-func (m *member) holds(i int) bool {
-	e := m.hand[i]
-	return e.owner == m && e.slot == i
-}
-
-// compact takes out of the slice what is not held any more.
-func (m *member) compact() {
-	n := 0
-	for i, e := range m.hand {
-		if m.holds(i) {
-			e.slot = n
-			m.hand[n] = e
-			n++
-		}
-	}
-	clear(m.hand[n:])
-	m.hand = m.hand[:n]
-	if 2*n > cap(m.hand) {
-		m.hand = slices.Grow(m.hand, n)
-	}
-}
-
 // part ends the membership and gives back what is in hand.
 func (m *member) part() {
 	q := m.q
@@ -160,32 +109,16 @@ func (m *member) part() {
 	q.unlock()
 }
 
-// giveBack ends the tenure of all that is in hand. Each record goes on as a new entry, since a handler may still read
-// the old one.
+// giveBack ends the tenure of all that is in hand, which becomes ready again as a whole, in publish order.
 func (m *member) giveBack() {
-	hand := m.abandon()
-	slices.SortFunc(hand, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
+	entries := m.abandon()
+	slices.SortFunc(entries, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
 	if m.q.b.cfg.Weak.RequeueInNackOrder {
-		slices.Reverse(hand)
+		slices.Reverse(entries)
 	}
-	for _, e := range hand {
-		m.q.requeue(e.replace())
+	for _, e := range entries {
+		m.q.requeue(e)
 	}
-}
-
-// abandon makes all that is in hand stale, returns it, and begins a new tenure.
-func (m *member) abandon() []*entry {
-	m.compact()
-	hand := m.hand
-	for _, e := range hand {
-		e.state = stale
-		e.owner = nil
-	}
-	m.q.inFlight -= m.held
-	m.hand, m.held = nil, 0
-	m.tags = tags{}
-	m.tenure = m.q.b.tenure.Add(1)
-	return hand
 }
 
 // await puts the member among those that wait, and has the others asked to share when they hold something.

@@ -14,8 +14,14 @@ type placing struct {
 	queues []*queue // locked between lock and unlock
 	claim  *blocked // who was let in for the next record, until the lock is taken
 	mine   *queue   // where room was set aside for the next record, under the lock
-	copies []*entry // of the next record, copied before the lock was taken because it is large
+	copies []large  // of the next record, copied before the lock was taken because it is large
 	failed failures
+}
+
+// large is an entry that was filled for a queue.
+type large struct {
+	q *queue
+	e *entry
 }
 
 // lock finds the target's queues, copies the next record if it is large, and locks.
@@ -35,7 +41,7 @@ func (p *placing) lock() error {
 			e := q.spare()
 			q.mu.Unlock()
 			e.fill(r, r.Size())
-			p.copies = append(p.copies, e)
+			p.copies = append(p.copies, large{q, e})
 		}
 	}
 	for _, q := range p.queues {
@@ -51,7 +57,7 @@ func (p *placing) lock() error {
 
 // copied reports whether there are copies of the next record for exactly the present queues.
 func (p *placing) copied() bool {
-	return len(p.copies) > 0 && slices.EqualFunc(p.copies, p.queues, func(e *entry, q *queue) bool { return e.q == q })
+	return len(p.copies) > 0 && slices.EqualFunc(p.copies, p.queues, func(c large, q *queue) bool { return c.q == q })
 }
 
 // fill places what it can under the lock. It returns where to wait when a queue is full.
@@ -95,7 +101,7 @@ func (p *placing) fill() *blocked {
 // copy returns the entry of the next record for queue i.
 func (p *placing) copy(i int, q *queue, r *driver.Record, size int) *entry {
 	if size > inlineCopy {
-		return p.copies[i]
+		return p.copies[i].e
 	}
 	e := q.spare()
 	e.fill(r, size)
@@ -147,10 +153,10 @@ func (p *placing) drop() {
 		w.q.admit()
 		w.q.mu.Unlock()
 	}
-	for _, e := range p.copies {
-		e.q.mu.Lock()
-		e.q.recycle(e)
-		e.q.mu.Unlock()
+	for _, c := range p.copies {
+		c.q.mu.Lock()
+		c.q.recycle(c.e)
+		c.q.mu.Unlock()
 	}
 }
 

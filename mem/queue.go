@@ -13,7 +13,7 @@ import (
 //
 //	send ──► ready ──► in hand ──► done, free again
 //	  │        ▲ ▲        │
-//	  └► held ─┘ └────────┘ released, or its successor when the tenure ended
+//	  └► held ─┘ └────────┘ released, or its tenure ended
 type queue struct {
 	b      *Broker
 	id     uint64 // the order in which several queues are locked
@@ -21,16 +21,17 @@ type queue struct {
 	group  string
 	poison bool // Config.Poison
 
-	mu       sync.Mutex // guards everything below, and the entries
-	over     error      // why the queue takes and gives no more, once it does not
-	ready    ring
-	bytes    int    // of what is ready
-	seq      uint64 // of the last record
-	handouts uint64 // deliveries ever made
-	inFlight int
+	mu        sync.Mutex // guards everything below, and the entries
+	over      error      // why the queue takes and gives no more, once it does not
+	ready     ring
+	bytes     int    // of what is ready
+	seq       uint64 // of the last record
+	delivered uint64 // how many deliveries there ever were
+	inFlight  int
 
 	free      []*entry
 	freeBytes int
+	handouts  []*handout // free ones
 
 	members []*member
 	idle    []*member // waiting for records; the last to come is the first to be woken, its caches are warm
@@ -40,70 +41,6 @@ type queue struct {
 	delay delays   // what waits for a due time
 	share sharing
 	lease lease
-}
-
-// blank returns a new entry of this queue.
-func (q *queue) blank() *entry {
-	e := &entry{q: q}
-	if !q.b.cfg.Weak.ReuseTags {
-		e.delivery.Token.Ref = e
-	}
-	return e
-}
-
-// spare returns an entry to be filled. The caller holds the lock.
-func (q *queue) spare() *entry {
-	n := len(q.free) - 1
-	if n < 0 {
-		return q.blank()
-	}
-	e := q.free[n]
-	q.free = q.free[:n]
-	if e.kept != 0 {
-		q.freeBytes -= e.kept
-		e.kept = 0
-	}
-	return e
-}
-
-// recycle takes back an entry that nobody holds any more. The caller holds the lock.
-func (q *queue) recycle(e *entry) {
-	if e.lent || q.poison || !e.plain() {
-		if !q.strip(e) {
-			return
-		}
-	}
-	e.state = spare
-	if len(q.free) < maxFree {
-		q.free = append(q.free, e)
-	}
-}
-
-// plain reports whether a free entry may be kept as it is.
-func (e *entry) plain() bool {
-	return cap(e.body)+cap(e.key) <= small && len(e.headers) == 0 && e.id.Text == "" &&
-		e.control.Failure == nil && e.control.Hold == nil
-}
-
-// strip takes from an entry what a free one must not keep, and reports whether it can be used again.
-func (q *queue) strip(e *entry) bool {
-	if e.lent || q.poison {
-		e.state = stale
-		if !e.lent {
-			e.poison()
-		}
-		return false
-	}
-	e.id.Text = ""
-	e.control = driver.Control{}
-	clear(e.headers)
-	kept := e.buffers()
-	if kept > maxKept || q.freeBytes+kept > maxFreeBytes {
-		e.body, e.key, e.headers, kept = nil, nil, nil, 0
-	}
-	q.freeBytes += kept
-	e.kept = kept
-	return true
 }
 
 // push makes a filled entry ready, behind everything else.
@@ -199,7 +136,7 @@ func (q *queue) end(err error) {
 	q.delay.end()
 	q.share.end()
 	q.lease.end()
-	q.ready, q.bytes, q.inFlight, q.free = ring{}, 0, 0, nil
+	q.ready, q.bytes, q.free, q.handouts = ring{}, 0, nil, nil
 	q.idle, q.waking = nil, false
 }
 

@@ -28,30 +28,23 @@ func (r *receiver) settle(batch []driver.Settlement) error {
 	now := r.leaseNow()
 	for i := range batch {
 		s := &batch[i]
-		e, err := entryOf(s.Delivery)
-		if err != nil {
-			f.add(len(batch), i, err)
+		h := handoutOf(s.Delivery)
+		if h == nil {
+			f.add(len(batch), i, errForeign)
 			continue
 		}
-		if e.q != q {
+		if h.q != q {
 			if q != nil {
 				q.unlock()
 			}
-			q = e.q
+			q = h.q
 			q.mu.Lock()
 		}
-		if e.state != inHand || e.owner.r != r || s.Delivery != &e.delivery || now != 0 {
-			if err := e.heldBy(r, s.Delivery, now); err != nil {
-				f.add(len(batch), i, err)
-				continue
-			}
+		if err := h.check(r, s.Delivery, now); err != nil {
+			f.add(len(batch), i, err)
+			continue
 		}
-		e.owner.drop(e)
-		if s.Verdict == driver.Done {
-			q.recycle(e)
-		} else {
-			q.release(e, s.Delay)
-		}
+		q.settle(h, s)
 	}
 	if q != nil {
 		q.unlock()
@@ -59,52 +52,50 @@ func (r *receiver) settle(batch []driver.Settlement) error {
 	return f.err(len(batch))
 }
 
-// entryOf returns the entry that a delivery names.
-func entryOf(d *driver.Delivery) (*entry, error) {
+// handoutOf returns what a delivery names, or nil.
+func handoutOf(d *driver.Delivery) *handout {
 	if d == nil {
-		return nil, errForeign
+		return nil
 	}
-	if e, ok := d.Token.Ref.(*entry); ok {
-		return e, nil
-	}
-	return nil, errForeign
+	h, _ := d.Token.Ref.(*handout)
+	return h
 }
 
-// heldBy returns nil when d is what r holds e as. The delivery may be a copy, kept from an earlier handing out.
-func (e *entry) heldBy(r *receiver, d *driver.Delivery, now time.Duration) error {
+// check returns nil when d is in the hand of r. The delivery may be a copy that was kept from an earlier handing out,
+// which the token tells.
+func (h *handout) check(r *receiver, d *driver.Delivery, now time.Duration) error {
 	switch {
-	case e.state != inHand || d.Token.B != e.delivery.Token.B || d.Tenure != e.delivery.Tenure:
+	case h.owner == nil || h.number != d.Token.B || h.tenure != d.Tenure:
 		return errSettled
-	case e.owner.r != r:
+	case h.owner.r != r:
 		return errForeign
-	case now != 0 && e.at <= now:
-		e.q.expire(e)
+	case now != 0 && h.end <= now:
+		h.expire()
 		return errLease
 	default:
 		return nil
 	}
 }
 
-// release makes a dropped entry ready again, after a delay where there is one.
-func (q *queue) release(e *entry, delay time.Duration) {
+// settle applies a verdict to what is in hand.
+func (q *queue) settle(h *handout, s *driver.Settlement) {
+	e := h.drop()
+	q.recycleHandout(h)
+	if s.Verdict == driver.Done {
+		q.recycle(e)
+		return
+	}
 	if !q.b.cfg.Weak.CountReleases {
 		e.count--
 	}
-	if q.poison && !e.lent {
-		e = e.moved()
+	if q.poison {
+		e.move()
 	}
-	if delay <= 0 {
+	if s.Delay <= 0 {
 		q.requeue(e)
 		return
 	}
-	q.hold(e, q.b.now()+min(delay, maxDelay))
-}
-
-// moved returns a new entry with a copy of what e has, which is overwritten.
-func (e *entry) moved() *entry {
-	n := e.copied()
-	e.q.recycle(e)
-	return n
+	q.hold(e, q.b.now()+min(s.Delay, maxDelay))
 }
 
 // leaseNow is the time against which leases are held, 0 where there are none.
