@@ -1,0 +1,172 @@
+package wherry
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A BatchHandler handles many messages in one call. Its outcome is that of every message which was not set by Set. A
+// worker calls it one batch at a time. The batch and all it holds are valid until it returns.
+type BatchHandler[T any] func(ctx context.Context, b *MessageBatch[T]) Outcome
+
+// A MessageBatch is what a [BatchHandler] sees: messages in the order they were received. It belongs to the engine and is
+// used again after the handler returned.
+type MessageBatch[T any] struct {
+	batch
+	messages []*Message[T] // as many as were ever needed; the first Len are this batch
+	live     []int         // the indices of messages that middleware left in, in order
+}
+
+// Len returns the number of messages in the batch.
+func (b *MessageBatch[T]) Len() int { return len(b.live) }
+
+// Message returns the i-th message, with 0 <= i < Len. It panics when i is out of range.
+func (b *MessageBatch[T]) Message(i int) *Message[T] { return b.messages[b.live[i]] }
+
+// All returns an iterator over the index and message of the whole batch. It may be used again until the handler returns.
+func (b *MessageBatch[T]) All() iter.Seq2[int, *Message[T]] {
+	return func(yield func(int, *Message[T]) bool) {
+		for i, at := range b.live {
+			if !yield(i, b.messages[at]) {
+				return
+			}
+		}
+	}
+}
+
+// Values returns an iterator over the decoded values. It may be used again until the handler returns.
+func (b *MessageBatch[T]) Values() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, at := range b.live {
+			if !yield(b.messages[at].Value) {
+				return
+			}
+		}
+	}
+}
+
+// Set gives the i-th message an outcome of its own, which replaces the handler's. A later Set of the same message
+// replaces an earlier one. It panics when i is out of range.
+func (b *MessageBatch[T]) Set(i int, o Outcome) { b.set(b.live[i], o) }
+
+// At returns the i-th message as middleware sees it. It panics when i is out of range.
+func (b *MessageBatch[T]) At(i int) AnyMessage { return b.messages[b.live[i]] }
+
+// Skip gives the i-th message an outcome and takes it out of the batch, so that nothing further in sees it. The messages
+// after it move down by one. It panics when i is out of range.
+func (b *MessageBatch[T]) Skip(i int, o Outcome) {
+	at := b.live[i]
+	b.live = append(b.live[:i], b.live[i+1:]...)
+	b.set(at, o)
+}
+
+func (b *MessageBatch[T]) sealedBatch() {}
+
+// AnyBatch is a [MessageBatch] of any type, as middleware sees it. Only batches of this package implement it.
+type AnyBatch interface {
+	// Len is the number of messages.
+	Len() int
+	// At is the i-th message, with 0 <= i < Len.
+	At(i int) AnyMessage
+	// Set gives the i-th message an outcome of its own, in place of the handler's.
+	Set(i int, o Outcome)
+	// Outcome is what Set gave the i-th message, and whether it did.
+	Outcome(i int) (Outcome, bool)
+	// Skip gives the i-th message an outcome and takes it out of the batch; the later ones move down by one.
+	Skip(i int, o Outcome)
+
+	sealedBatch()
+}
+
+// Outcome returns what Set gave the i-th message, and whether it did.
+func (b *MessageBatch[T]) Outcome(i int) (Outcome, bool) {
+	at := b.live[i]
+	return b.outcomes[at], b.isSet[at]
+}
+
+// batch is the part of a batch that does not depend on its type: an outcome for each message.
+type batch struct {
+	outcomes []Outcome
+	isSet    []bool
+}
+
+func (b *batch) set(at int, o Outcome) { b.outcomes[at], b.isSet[at] = o, true }
+
+func (b *batch) reset(n int) {
+	b.outcomes = resize(b.outcomes, n)
+	b.isSet = resize(b.isSet, n)
+	clear(b.outcomes)
+	clear(b.isSet)
+}
+
+// resize returns s with n elements, whatever they hold.
+func resize[E any](s []E, n int) []E {
+	if cap(s) < n {
+		return make([]E, n)
+	}
+	return s[:n]
+}
+
+// batchFunc takes deliveries through decoding, middleware and handler, and appends an outcome for each to dst. It calls
+// panicked when the handler panics.
+type batchFunc func(ctx context.Context, ds []*driver.Delivery, dst []Outcome, panicked func(v any) error) []Outcome
+
+// bindBatch is to a [BatchHandler] what bindHandler is to a [Handler].
+func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []BatchMiddleware) batchFunc {
+	b := &MessageBatch[T]{}
+	next := BatchNext(func(ctx context.Context, ab AnyBatch) Outcome {
+		own, ok := ab.(*MessageBatch[T])
+		if !ok {
+			panic(fmt.Sprintf("wherry: a middleware passed a %T to a handler of %T", ab, b))
+		}
+		return h(ctx, own)
+	})
+	for i := len(chain) - 1; i >= 0; i-- {
+		next = chain[i](next)
+	}
+	decode := bindDecode(t.codec)
+	return func(ctx context.Context, ds []*driver.Delivery, dst []Outcome, panicked func(any) error) []Outcome {
+		b.reset(len(ds))
+		b.live = b.live[:0]
+		for len(b.messages) < len(ds) {
+			b.messages = append(b.messages, &Message[T]{codec: t.codec, message: message{consumer: c}})
+		}
+		for i, d := range ds {
+			m := b.messages[i]
+			m.d = d
+			if err := decode(d, &m.Value); err != nil {
+				b.set(i, undecodable(d, err))
+				continue
+			}
+			b.live = append(b.live, i)
+		}
+		if len(b.live) > 0 {
+			rest := callBatch(ctx, next, b, panicked)
+			for i := range ds {
+				if !b.isSet[i] {
+					b.outcomes[i] = rest
+				}
+			}
+		}
+		return append(dst, b.outcomes...)
+	}
+}
+
+// callBatch calls next. A panic is a retry of what was not set before it.
+func callBatch(ctx context.Context, next BatchNext, b AnyBatch, panicked func(v any) error) (rest Outcome) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil { // nil is runtime.Goexit, which goes on
+			rest = Retry(panicked(v))
+		}
+	}()
+	rest = next(ctx, b)
+	returned = true
+	return rest
+}

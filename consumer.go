@@ -1,0 +1,245 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+const (
+	defaultTimeout      = 30 * time.Second
+	defaultDrain        = 30 * time.Second
+	defaultGrace        = time.Second
+	defaultStall        = 30 * time.Second
+	defaultMaxDelivered = 20
+	defaultBatchSize    = 500
+	defaultBatchBytes   = 16 << 20
+	defaultBatchAge     = 250 * time.Millisecond
+	minPrefetch         = 32
+	minVolatilePrefetch = 256
+
+	// never is a time limit that is off.
+	never = time.Duration(math.MaxInt64)
+)
+
+// A Consumer binds a source to a handler. It is made by [Consume] or [ConsumeBatch], does nothing until [Run], and may
+// run again after its Run returned, not at the same time. Its methods may be called from any goroutine.
+type Consumer struct {
+	source  *sourceSpec
+	spec    consumeSpec
+	newLane func(c *Consumer) laneFunc  // of single messages
+	newBulk func(c *Consumer) batchFunc // of batches
+
+	mu      sync.Mutex // guards the fields below
+	running *running   // nil when not running
+	pauses  map[*pause]struct{}
+	last    Health // of the run before
+}
+
+// consumeSpec is what options set.
+type consumeSpec struct {
+	settings
+	name            string
+	workers         int
+	concurrency     int
+	prefetch        int
+	timeout         time.Duration
+	drain, grace    time.Duration
+	drainSet        bool
+	graceSet        bool
+	stallAfter      time.Duration
+	maxDelivered    int
+	exactTime       bool
+	events          []func(Event)
+	middleware      []Middleware
+	batchMiddleware []BatchMiddleware
+	batchSize       int
+	batchBytes      int
+	batchAge        time.Duration
+	batchAgeSet     bool
+}
+
+func (c *consumeSpec) atLeastOne(what string, n int) int {
+	if n < 1 {
+		c.fail("%s is %d, want at least 1", what, n)
+	}
+	return n
+}
+
+// Consume binds a source to a handler of single messages. What is wrong with source, handler or options is reported by
+// [Run], before anything is opened.
+func Consume[T any](s Source[T], h Handler[T], opts ...ConsumeOption) *Consumer {
+	c := newConsumer(s)
+	if h == nil {
+		c.spec.fail("the handler is nil")
+	}
+	for _, o := range opts {
+		if o == nil {
+			c.spec.fail("a consume option is nil")
+			continue
+		}
+		o.applyConsume(&c.spec)
+	}
+	c.spec.fill(c.source)
+	c.newLane = func(c *Consumer) laneFunc { return bindHandler(s.topic, h, c, c.spec.middleware) }
+	return c
+}
+
+// ConsumeBatch binds a source to a handler of batches: up to 500 messages, or what came within 250 ms of the first. What
+// is wrong with source, handler or options is reported by [Run], before anything is opened.
+func ConsumeBatch[T any](s Source[T], h BatchHandler[T], opts ...BatchOption) *Consumer {
+	c := newConsumer(s)
+	if h == nil {
+		c.spec.fail("the handler is nil")
+	}
+	for _, o := range opts {
+		if o == nil {
+			c.spec.fail("a batch option is nil")
+			continue
+		}
+		o.applyBatch(&c.spec)
+	}
+	c.spec.fillBatch()
+	c.spec.fill(c.source)
+	c.newBulk = func(c *Consumer) batchFunc { return bindBatch(s.topic, h, c, c.spec.batchMiddleware) }
+	return c
+}
+
+func newConsumer[T any](s Source[T]) *Consumer {
+	c := &Consumer{source: s.spec, pauses: make(map[*pause]struct{})}
+	if c.source == nil {
+		c.source = &sourceSpec{topic: &topicCore{}}
+		c.source.fail("the source is the zero value; make one with Queue or Group")
+	}
+	return c
+}
+
+// fill sets the defaults of what no option set.
+func (c *consumeSpec) fill(s *sourceSpec) {
+	c.settings = c.over(s.topic.settings).filled()
+	if c.name == "" {
+		c.name = s.topic.name
+		if s.group != "" {
+			c.name += "/" + s.group
+		}
+	}
+	c.workers = max(c.workers, 1)
+	c.concurrency = max(c.concurrency, 1)
+	setDefault(&c.timeout, defaultTimeout)
+	setDefault(&c.stallAfter, defaultStall)
+	setDefault(&c.maxDelivered, defaultMaxDelivered)
+	if !c.drainSet {
+		c.drain = defaultDrain
+	}
+	if !c.graceSet {
+		c.grace = defaultGrace
+	}
+}
+
+func (c *consumeSpec) fillBatch() {
+	setDefault(&c.batchSize, defaultBatchSize)
+	setDefault(&c.batchBytes, defaultBatchBytes)
+	if !c.batchAgeSet {
+		c.batchAge = defaultBatchAge
+	}
+}
+
+func setDefault[N int | time.Duration](v *N, d N) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+// inHand is the number of messages that a worker can have with its handlers.
+func (c *consumeSpec) inHand() int { return max(c.concurrency, c.batchSize) }
+
+// credit is the number of messages that a worker may hold.
+func (c *consumeSpec) credit(volatile bool) int {
+	if c.prefetch != 0 {
+		return max(c.prefetch, c.inHand())
+	}
+	least := minPrefetch
+	if volatile {
+		least = minVolatilePrefetch
+	}
+	return max(least, 2*c.inHand())
+}
+
+// Name returns the consumer's name: that of the [Name] option, else its topic's, with its group's.
+func (c *Consumer) Name() string { return c.spec.name }
+
+// Run is [Run] of this consumer alone.
+func (c *Consumer) Run(ctx context.Context) error { return Run(ctx, c) }
+
+// Prepare checks the consumer and opens everything it needs, without receiving: receivers, the outlets of its retries and
+// dead letters. The returned start receives until its context ends, then drains and closes; called with a context that
+// has ended it only closes. [Run] calls both.
+func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) error, err error) {
+	if err := errors.Join(c.source.err(), errors.Join(c.spec.errs...)); err != nil {
+		return nil, c.fail(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running != nil {
+		return nil, c.fail(ErrAlreadyRunning)
+	}
+	r := newRunning(ctx, c)
+	if err := r.open(ctx); err != nil {
+		r.close()
+		return nil, c.fail(err)
+	}
+	r.paused.Store(len(c.pauses) > 0)
+	c.running = r
+	return func(ctx context.Context) error {
+		err := r.run(ctx)
+		last := r.health.snapshot(r)
+		last.State, last.Ready, last.Since = StateStopped, false, time.Now()
+		c.mu.Lock()
+		c.last, c.running = last, nil
+		c.mu.Unlock()
+		if err != nil {
+			err = c.fail(err)
+		}
+		r.emit(&Stopped{Origin: r.origin, Err: err})
+		return err
+	}, nil
+}
+
+func (c *Consumer) fail(err error) error {
+	return &Error{Op: "consume", Topic: c.spec.name, Err: err}
+}
+
+// current is the consumer's run, nil when it does not run.
+func (c *Consumer) current() *running {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running
+}
+
+// deadLetterName is where the consumer's dead letters go.
+func (c *Consumer) deadLetterName() string {
+	if to := c.spec.deadLetterTo; to != "" {
+		return to
+	}
+	return deadLetterName(c.source.topic.name, c.source.group)
+}
+
+// openReceivers opens a receiver per worker.
+func (c *Consumer) openReceivers(ctx context.Context) ([]driver.Receiver, error) {
+	var rs []driver.Receiver
+	for i := range c.spec.workers {
+		// The prefetch is stated before the receiver can say that it is volatile; the smaller number is right for a
+		// broker that grants credit by it.
+		r, err := c.source.open(ctx, c.source.driver(c.spec.name, c.spec.credit(false)))
+		if err != nil {
+			return rs, fmt.Errorf("open worker %d: %w", i+1, err)
+		}
+		rs = append(rs, r)
+	}
+	return rs, nil
+}

@@ -1,0 +1,89 @@
+package wherry
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// lazyContext is the context of one message. Most handlers never ask it anything, and then it costs nothing: the real
+// context, with its timer, is made when somebody first asks for Done or derives from it.
+//
+// It is the message's own. A lane uses one again for the next message only if nobody touched it; a touched one is ended
+// and left to whoever holds it. Value answers from the real context, so that the context package recognizes it and a
+// derived context needs no goroutine.
+type lazyContext struct {
+	base     context.Context // of the worker: ends when the drain time is over
+	deadline driver.Stamp    // 0: none
+	cause    error           // of the deadline
+
+	touched atomic.Bool
+	mu      sync.Mutex // guards the fields below
+	real    context.Context
+	cancel  context.CancelCauseFunc
+	stop    context.CancelFunc
+}
+
+// arm readies an untouched context for a message.
+func (c *lazyContext) arm(deadline driver.Stamp) { c.deadline = deadline }
+
+// end ends the context with the given cause and reports whether it may be used again.
+func (c *lazyContext) end(cause error) (reusable bool) {
+	if !c.touched.Load() {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancel(cause)
+	c.stop()
+	return false
+}
+
+// revoke ends the context while its handler runs.
+func (c *lazyContext) revoke(cause error) {
+	c.made()
+	c.cancel(cause)
+}
+
+// made returns the real context, making it when it is the first to ask.
+func (c *lazyContext) made() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.real != nil {
+		return c.real
+	}
+	c.touched.Store(true)
+	ctx, stop := c.base, context.CancelFunc(func() {})
+	if c.deadline != 0 {
+		ctx, stop = context.WithDeadlineCause(ctx, c.deadline.Time(), c.cause)
+	}
+	c.real, c.cancel = context.WithCancelCause(ctx)
+	c.stop = stop
+	return c.real
+}
+
+// Deadline implements [context.Context] without touching it.
+func (c *lazyContext) Deadline() (time.Time, bool) {
+	base, ok := c.base.Deadline()
+	own := c.deadline.Time()
+	switch {
+	case c.deadline == 0:
+		return base, ok
+	case ok && base.Before(own):
+		return base, true
+	default:
+		return own, true
+	}
+}
+
+// Done implements [context.Context].
+func (c *lazyContext) Done() <-chan struct{} { return c.made().Done() }
+
+// Err implements [context.Context].
+func (c *lazyContext) Err() error { return c.made().Err() }
+
+// Value implements [context.Context].
+func (c *lazyContext) Value(key any) any { return c.made().Value(key) }

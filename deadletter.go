@@ -1,0 +1,108 @@
+package wherry
+
+import (
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+const deadLetterSuffix = ".dlq"
+
+// deadLetterName is the default name of a topic's dead letters, or of one group's.
+func deadLetterName(topic, group string) string {
+	if group != "" {
+		return topic + "." + group + deadLetterSuffix
+	}
+	return topic + deadLetterSuffix
+}
+
+// A DeadLetter is a message that was given up, with what is known of it. Its id, key, headers and body are those of the
+// original, byte for byte; see [Message]. It always decodes: where the original's body does not, Err says why and Value is
+// zero.
+type DeadLetter[T any] struct {
+	Value T
+	Err   error // why Value could not be decoded; nil when it could
+	DeadLetterInfo
+}
+
+// DeadLetterInfo is what is known of a message that was given up. It is zero for a foreign record in a dead-letter topic.
+type DeadLetterInfo struct {
+	Reason     Reason
+	Topic      string // where it failed
+	Group      string // the group that failed it; empty in a queue
+	FirstError string // texts, cut at 1 KiB
+	LastError  string
+	FirstAt    time.Time
+	LastAt     time.Time
+	Attempts   int // handler calls that failed
+	Delivered  int // the broker's count at the time, 0 where it does not count
+}
+
+// DeadLetters is the topic of the dead letters of t, a queue to be consumed like any other. What fails there goes to dead
+// letters of its own.
+func DeadLetters[T any](t TopicOf[T]) Topic[DeadLetter[T]] { return deadLetters(t, "") }
+
+// GroupDeadLetters is the topic of what the group g gave up of the fan-out t.
+func GroupDeadLetters[T any](t TopicOf[T], g string) Topic[DeadLetter[T]] {
+	out := deadLetters(t, g)
+	if err := checkName(g); err != nil && out.spec != nil {
+		out.spec.fail("group: %w", err)
+	}
+	return out
+}
+
+func deadLetters[T any](t TopicOf[T], group string) Topic[DeadLetter[T]] {
+	if t == nil || t.topicOf() == nil {
+		return Topic[DeadLetter[T]]{}
+	}
+	base := t.topicOf()
+	name := base.settings.deadLetterTo
+	if name == "" {
+		name = deadLetterName(base.name, group)
+	}
+	s := &topicSpec[DeadLetter[T]]{codec: deadLetterCodec[T]{inner: base.codec, decode: bindDecode(base.codec)}}
+	s.name, s.contentType, s.role = name, base.contentType, driver.DeadLetter
+	s.errs = append(s.errs, base.err())
+	s.settings.bodyLimit, s.settings.headerLimit = base.settings.bodyLimit, base.settings.headerLimit
+	return Topic[DeadLetter[T]]{spec: s}
+}
+
+// deadLetterCodec reads what a delivery says of its failures beside the body.
+type deadLetterCodec[T any] struct {
+	inner  Codec[T]
+	decode func(d *driver.Delivery, v *T) error
+}
+
+func (c deadLetterCodec[T]) Append(dst []byte, v *DeadLetter[T]) ([]byte, error) {
+	return c.inner.Append(dst, &v.Value)
+}
+
+func (c deadLetterCodec[T]) Decode(src []byte, v *DeadLetter[T]) error {
+	return c.decodeDelivery(&driver.Delivery{Body: src}, v)
+}
+
+func (c deadLetterCodec[T]) ContentType() string { return c.inner.ContentType() }
+
+func (c deadLetterCodec[T]) Reuses() bool { return codecReuses(c.inner) }
+
+func (c deadLetterCodec[T]) decodeDelivery(d *driver.Delivery, v *DeadLetter[T]) error {
+	v.DeadLetterInfo = deadLetterInfo(d)
+	v.Err = c.decode(d, &v.Value)
+	if v.Err != nil {
+		var zero T
+		v.Value = zero
+		v.Err = &DecodeError{ContentType: d.ContentType, Size: len(d.Body), Err: v.Err}
+	}
+	return nil
+}
+
+func deadLetterInfo(d *driver.Delivery) DeadLetterInfo {
+	f := d.Control.Failure
+	if f == nil {
+		return DeadLetterInfo{}
+	}
+	return DeadLetterInfo{
+		Reason: Reason(f.Reason), Topic: f.Topic, Group: f.Group, FirstError: f.First, LastError: f.Last,
+		FirstAt: f.FirstAt.Time(), LastAt: f.LastAt.Time(), Attempts: f.Attempts, Delivered: f.Delivered,
+	}
+}

@@ -1,0 +1,142 @@
+package wherry
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// maxDeferred is how long a message may be deferred in all.
+const maxDeferred = 24 * time.Hour
+
+// decide turns an outcome into a settlement, or for one that moves the message (retry, defer, dead letter) into a move:
+// its settlement follows once the copy is confirmed.
+func (w *worker) decide(l *lane, d *driver.Delivery, o Outcome) (driver.Settlement, *move) {
+	if o.kind == KindAck {
+		return driver.Settlement{Delivery: d, Verdict: driver.Done}, nil
+	}
+	if w.lost(l) {
+		// Another consumer has the message: a copy of ours would make two of it.
+		return driver.Settlement{Delivery: d}, nil
+	}
+	switch o.kind {
+	case KindReject:
+		return w.giveUp(d, reasonOf(o.err), o.err, attemptOf(d))
+	case KindDefer:
+		return w.putOff(d, o)
+	case kindHop:
+		rec := recordOf(d)
+		rec.Due, rec.Control.Hold = d.Control.Hold.Due, nil
+		return driver.Settlement{}, &move{d: d, rec: rec, out: w.r.retries}
+	default:
+		return w.tryAgain(d, o)
+	}
+}
+
+// lost reports whether the lane's deliveries are no longer the worker's: revoked, or abandoned with their handler.
+func (w *worker) lost(l *lane) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return l.lost || w.late
+}
+
+// tryAgain is the retry ladder.
+func (w *worker) tryAgain(d *driver.Delivery, o Outcome) (driver.Settlement, *move) {
+	if w.r.draining.Load() {
+		// Its context ended under it: that it failed says nothing about the message.
+		return driver.Settlement{Delivery: d}, nil
+	}
+	attempt := attemptOf(d)
+	policy := w.r.c.spec.retry.forError(o.err)
+	if attempt >= policy.MaxAttempts {
+		return w.giveUp(d, ReasonExhausted, o.err, attempt)
+	}
+	delay := o.delay
+	if !o.exact {
+		delay = policy.jittered(policy.delay(attempt))
+	}
+	now := time.Now()
+	rec := recordOf(d)
+	rec.Control.Attempt = attempt + 1
+	rec.Control.Failure = w.failure(d, o.err, attempt, now)
+	rec.Due = driver.StampOf(now.Add(delay))
+	m := &move{d: d, rec: rec, out: w.r.retries}
+	if w.r.listening() {
+		m.event = &Retried{Origin: w.r.origin, ID: d.ID.String(), Attempt: attempt, Delay: delay, Err: o.err}
+	}
+	return driver.Settlement{}, m
+}
+
+// putOff is a defer.
+func (w *worker) putOff(d *driver.Delivery, o Outcome) (driver.Settlement, *move) {
+	if d.Control.Deferred+o.delay > maxDeferred {
+		return w.giveUp(d, ReasonDeferred, o.err, attemptOf(d)-1)
+	}
+	rec := recordOf(d)
+	rec.Control.Attempt = attemptOf(d)
+	rec.Control.Defers++
+	rec.Control.Deferred += o.delay
+	rec.Due = driver.StampOf(time.Now().Add(o.delay))
+	m := &move{d: d, rec: rec, out: w.r.retries}
+	if w.r.listening() {
+		m.event = &Deferred{Origin: w.r.origin, ID: d.ID.String(), Delay: o.delay}
+	}
+	return driver.Settlement{}, m
+}
+
+// giveUp sends a message to the dead letters, after the given number of failed handler calls.
+func (w *worker) giveUp(d *driver.Delivery, why Reason, err error, calls int) (driver.Settlement, *move) {
+	if why == ReasonUndecodable || why == ReasonTooLarge || why == ReasonAbandoned {
+		calls = attemptOf(d) - 1 // the handler was not called this time
+	}
+	if w.r.dead == nil {
+		w.r.emit(&Dropped{Origin: w.r.origin, ID: d.ID.String(), Reason: why, Err: err})
+		return driver.Settlement{Delivery: d, Verdict: driver.Done}, nil
+	}
+	rec := recordOf(d)
+	// A dead letter is a new message to whoever consumes it: what it went through stands in its failure.
+	rec.Control = driver.Control{Published: d.Control.Published, Failure: w.failure(d, err, calls, time.Now())}
+	rec.Control.Failure.Reason = string(why)
+	m := &move{d: d, rec: rec, out: w.r.dead}
+	if w.r.listening() {
+		m.event = &DeadLettered{
+			Origin: w.r.origin, ID: d.ID.String(), Reason: why, Attempts: calls, To: w.r.dead.target.Topic.Name, Err: err,
+		}
+	}
+	return driver.Settlement{}, m
+}
+
+// failure is what is known of a message's failures with this one.
+func (w *worker) failure(d *driver.Delivery, err error, calls int, now time.Time) *driver.Failure {
+	f := driver.Failure{}
+	if before := d.Control.Failure; before != nil {
+		f = *before
+	}
+	f.Topic, f.Group = d.Topic, w.r.c.source.group
+	f.Last, f.LastAt = errorText(err), driver.StampOf(now)
+	if f.FirstAt == 0 {
+		f.First, f.FirstAt = f.Last, f.LastAt
+	}
+	f.Attempts, f.Delivered, f.Reason = calls, d.Delivered, ""
+	return &f
+}
+
+// errorText is an error's text as it travels: valid UTF-8, cut where it is long.
+func errorText(err error) string {
+	if err == nil {
+		return "no error given"
+	}
+	s := err.Error()
+	if len(s) > maxErrorText {
+		cut := maxErrorText
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
+	return s
+}

@@ -1,0 +1,126 @@
+package wherry
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// Errors that callers tell apart with [errors.Is].
+var (
+	// ErrNotSent is a publish whose message certainly is not at the broker.
+	ErrNotSent = driver.ErrNotSent
+	// ErrUnconfirmed is a publish whose message may be at the broker. Publishing it again under the same id is safe
+	// for consumers that de-duplicate.
+	ErrUnconfirmed = driver.ErrUnconfirmed
+	// ErrClosed is a use after Close.
+	ErrClosed = driver.ErrClosed
+	// ErrTooLarge is a message over a limit.
+	ErrTooLarge = driver.ErrTooLarge
+	// ErrFull is a dead-letter or hold topic that takes no more.
+	ErrFull = driver.ErrFull
+	// ErrNoTopic is a topic, queue or group that does not exist and was not to be created.
+	ErrNoTopic = driver.ErrNoTopic
+
+	// ErrRevoked is the cause of a handler's context that ended because the broker gave the message to another.
+	ErrRevoked = driver.ErrRevoked
+	// ErrDraining is the cause of a handler's context that ended because the drain time was over.
+	ErrDraining = errors.New("wherry: drain time is over")
+	// ErrHandlerTimeout is the cause of a handler's context that ended because the handler took too long.
+	ErrHandlerTimeout = errors.New("wherry: handler timeout")
+	// ErrReturned is the cause of a handler's context after the handler returned.
+	ErrReturned = errors.New("wherry: handler returned")
+
+	// ErrAlreadyRunning is a second Run of a consumer whose first has not returned.
+	ErrAlreadyRunning = errors.New("already running")
+)
+
+// An Error says which operation on which topic failed. It is made once, where the error leaves the package, and unwraps
+// to what went wrong.
+type Error struct {
+	Op    string // "publish", "consume", "run", …
+	Topic string // may be empty
+	Err   error
+}
+
+// Error returns "wherry: op topic: err".
+func (e *Error) Error() string {
+	if e.Topic == "" {
+		return fmt.Sprintf("wherry: %s: %v", e.Op, e.Err)
+	}
+	return fmt.Sprintf("wherry: %s %s: %v", e.Op, e.Topic, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// A DecodeError is a body that the topic's codec refused. The message goes to the dead letters without a handler call.
+type DecodeError struct {
+	ContentType string // what the message says of itself
+	Size        int    // bytes of the body
+	Err         error
+}
+
+// Error says what was refused, without any of the body.
+func (e *DecodeError) Error() string {
+	return fmt.Sprintf("cannot decode %d bytes of %q: %v", e.Size, e.ContentType, e.Err)
+}
+
+// Unwrap returns the codec's error.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// A PanicError is a handler that panicked. The message is retried.
+type PanicError struct {
+	Value any
+	Stack []byte // of the goroutine that panicked
+}
+
+// Error names the value, not the stack.
+func (e *PanicError) Error() string {
+	if err, ok := e.Value.(error); ok {
+		return "handler panicked: " + err.Error()
+	}
+	return fmt.Sprintf("handler panicked: %v", e.Value)
+}
+
+// Unwrap returns the value when it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+func newPanicError(v any) *PanicError { return &PanicError{Value: v, Stack: debug.Stack()} }
+
+// permanentError marks an error that trying again cannot mend.
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+// Permanent marks err as one that trying again cannot mend, so that [Func] rejects the message. It returns nil for nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err: err}
+}
+
+// IsPermanent reports whether err, or anything it wraps, was marked with [Permanent].
+func IsPermanent(err error) bool {
+	_, ok := errors.AsType[*permanentError](err)
+	return ok
+}
+
+// An AbandonedError is a Run that ended with work undone: Handlers calls had not returned when drain and grace were over,
+// and Left messages were still in a broker that forgets them at exit.
+type AbandonedError struct {
+	Handlers int
+	Left     int
+}
+
+// Error names both numbers.
+func (e *AbandonedError) Error() string {
+	return fmt.Sprintf("stopped with %d handlers still running and %d messages left in the broker", e.Handlers, e.Left)
+}

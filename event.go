@@ -1,0 +1,224 @@
+package wherry
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// An Event is something that happened to a consumer: one of the types below that embed [Origin]. Events are passed by
+// pointer and belong to the engine, which uses the frequent ones again: an event function copies what it keeps. No event
+// carries a body.
+type Event interface {
+	// Source returns which consumer it happened to.
+	Source() Origin
+	level() slog.Level
+	attrs() []slog.Attr
+	text() string
+}
+
+// Origin says which consumer an event happened to.
+type Origin struct {
+	Consumer string // its name
+	Topic    string
+	Group    string // empty in a queue
+}
+
+// Source returns o.
+func (o Origin) Source() Origin { return o }
+
+// Started is a consumer that opened everything and begins to receive.
+type Started struct{ Origin }
+
+// Stopped is a consumer that returned from its Run.
+type Stopped struct {
+	Origin
+	Err error // what Run returns
+}
+
+// Handled is a message whose handler returned, with any outcome. It is the frequent event.
+type Handled struct {
+	Origin
+	ID      string // formatted for events only
+	Attempt int
+	Outcome Outcome
+	// Took is how long decoding, middleware and handler took, up to 2 ms off without [ExactTime]. In a batch it is the
+	// batch's.
+	Took time.Duration
+	// Age is how long ago the message was first published when the handler returned; 0 is unknown.
+	Age time.Duration
+}
+
+// Retried is a failed message of which a copy now waits for its next attempt.
+type Retried struct {
+	Origin
+	ID      string
+	Attempt int // the one that failed
+	Delay   time.Duration
+	Err     error
+}
+
+// Deferred is a deferred message of which a copy now waits.
+type Deferred struct {
+	Origin
+	ID    string
+	Delay time.Duration
+}
+
+// DeadLettered is a message whose copy is in the dead letters, confirmed.
+type DeadLettered struct {
+	Origin
+	ID       string
+	Reason   Reason
+	Attempts int // failed handler calls
+	To       string
+	Err      error
+}
+
+// Dropped is a message that was given up and lost, because the consumer has no dead letters.
+type Dropped struct {
+	Origin
+	ID     string
+	Reason Reason
+	Err    error
+}
+
+// Released is messages that went back to the broker unsettled and uncounted.
+type Released struct {
+	Origin
+	Count int
+	Why   string
+}
+
+// MoveBlocked is a copy (retry, defer, dead letter) that its destination refused. The original is kept, and the copy is
+// tried again after Next.
+type MoveBlocked struct {
+	Origin
+	ID   string
+	To   string
+	Err  error
+	Next time.Duration
+}
+
+// SettleFailed is settlements that the broker refused. Those that Err says are revoked will come, or came, to another
+// consumer; others are tried again.
+type SettleFailed struct {
+	Origin
+	Count int
+	Err   error
+}
+
+// BrokerAway is a consumer that cannot receive. There is one until [BrokerBack], however long it takes.
+type BrokerAway struct {
+	Origin
+	Err error
+}
+
+// BrokerBack is a consumer that receives again.
+type BrokerBack struct {
+	Origin
+	After time.Duration
+}
+
+// Overran is a handler that has not returned at its timeout.
+type Overran struct {
+	Origin
+	ID    string
+	Took  time.Duration // so far
+	Stack string        // of the handler's goroutine, where it could be found
+}
+
+// Panicked is a handler that panicked. The message is retried.
+type Panicked struct {
+	Origin
+	ID    string
+	Value any
+	Stack []byte
+}
+
+// Stalled is a consumer that made no progress for its stall time while work waits. It is not ready until [Recovered].
+type Stalled struct {
+	Origin
+	Cause string
+	Stack string // of the oldest handler, when handlers are the cause
+	For   time.Duration
+}
+
+// Recovered is a stalled consumer that makes progress again.
+type Recovered struct {
+	Origin
+	After time.Duration
+}
+
+// Paused is a consumer that was paused.
+type Paused struct {
+	Origin
+	Why string
+}
+
+// Resumed is a paused consumer that goes on.
+type Resumed struct {
+	Origin
+	After time.Duration
+}
+
+// Revoked is deliveries that the broker took back for another consumer.
+type Revoked struct {
+	Origin
+	Untouched int // not yet handed to a handler
+	InHand    int // with a handler, which goes on
+}
+
+// Abandoned is handlers that had not returned when drain and grace were over. Their messages are left to the broker.
+type Abandoned struct {
+	Origin
+	IDs   []string
+	Stack string
+}
+
+func (e *Started) level() slog.Level      { return slog.LevelInfo }
+func (e *Stopped) level() slog.Level      { return levelIf(e.Err, slog.LevelInfo, slog.LevelError) }
+func (e *Handled) level() slog.Level      { return slog.LevelDebug }
+func (e *Retried) level() slog.Level      { return slog.LevelDebug }
+func (e *Deferred) level() slog.Level     { return slog.LevelDebug }
+func (e *DeadLettered) level() slog.Level { return slog.LevelWarn }
+func (e *Dropped) level() slog.Level      { return slog.LevelError }
+func (e *Released) level() slog.Level     { return slog.LevelDebug }
+func (e *MoveBlocked) level() slog.Level  { return slog.LevelWarn }
+func (e *SettleFailed) level() slog.Level { return slog.LevelWarn }
+func (e *BrokerAway) level() slog.Level   { return slog.LevelError }
+func (e *BrokerBack) level() slog.Level   { return slog.LevelInfo }
+func (e *Overran) level() slog.Level      { return slog.LevelWarn }
+func (e *Panicked) level() slog.Level     { return slog.LevelError }
+func (e *Stalled) level() slog.Level      { return slog.LevelError }
+func (e *Recovered) level() slog.Level    { return slog.LevelInfo }
+func (e *Paused) level() slog.Level       { return slog.LevelWarn }
+func (e *Resumed) level() slog.Level      { return slog.LevelInfo }
+func (e *Revoked) level() slog.Level      { return slog.LevelInfo }
+func (e *Abandoned) level() slog.Level    { return slog.LevelError }
+
+func levelIf(err error, without, with slog.Level) slog.Level {
+	if err == nil {
+		return without
+	}
+	return with
+}
+
+// logEvents is an event function that logs to l.
+func logEvents(l *slog.Logger) func(Event) {
+	return func(e Event) {
+		if h, ok := e.(*Handled); ok && h.Outcome.kind == KindAck {
+			return
+		}
+		ctx := context.Background()
+		if !l.Enabled(ctx, e.level()) {
+			return
+		}
+		o := e.Source()
+		attrs := []slog.Attr{slog.String("consumer", o.Consumer), slog.String("topic", o.Topic)}
+		if o.Group != "" {
+			attrs = append(attrs, slog.String("group", o.Group))
+		}
+		l.LogAttrs(ctx, e.level(), e.text(), append(attrs, e.attrs()...)...)
+	}
+}

@@ -1,0 +1,130 @@
+package wherry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// emptyPoll is how often a stopping fleet looks whether its broker is empty.
+const emptyPoll = 2 * time.Millisecond
+
+// A fleet is the consumers of one Run. A broker that forgets at exit is emptied before they stop, and that takes all of
+// them: a handler of one publishes what another consumes.
+type fleet struct {
+	mu      sync.Mutex // guards the field below
+	members map[*running]struct{}
+}
+
+type fleetKey struct{}
+
+func newFleet() *fleet { return &fleet{members: make(map[*running]struct{})} }
+
+// withFleet returns a context whose consumers join f.
+func withFleet(ctx context.Context, f *fleet) context.Context {
+	return context.WithValue(ctx, fleetKey{}, f)
+}
+
+// fleetOf is the fleet that a consumer prepared under ctx belongs to; alone, it is its own.
+func fleetOf(ctx context.Context) *fleet {
+	if f, ok := ctx.Value(fleetKey{}).(*fleet); ok {
+		return f
+	}
+	return newFleet()
+}
+
+func (f *fleet) join(r *running) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.members[r] = struct{}{}
+}
+
+func (f *fleet) leave(r *running) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.members, r)
+}
+
+func (f *fleet) now() []*running {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rs := make([]*running, 0, len(f.members))
+	for r := range f.members {
+		rs = append(rs, r)
+	}
+	return rs
+}
+
+// empty keeps r consuming until nothing is left that a consumer of the fleet would receive, or over is closed. It returns
+// what was left in r's own source.
+func (f *fleet) empty(r *running, over <-chan struct{}) int {
+	tick := time.NewTicker(emptyPoll)
+	defer tick.Stop()
+	for {
+		if f.isEmpty() {
+			return 0
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			return r.left()
+		case <-r.failed:
+			return 0
+		}
+	}
+}
+
+// isEmpty looks at every source twice around the count of handled messages: what a handler moved from one source to
+// another while they were looked at in turn has raised the count.
+func (f *fleet) isEmpty() bool {
+	members := f.now()
+	before := handledBy(members)
+	for _, r := range members {
+		if r.volatile && !r.isFailed() && !r.paused.Load() && r.left() > 0 {
+			return false
+		}
+	}
+	return handledBy(members) == before
+}
+
+func handledBy(rs []*running) uint64 {
+	n := uint64(0)
+	for _, r := range rs {
+		n += r.handled()
+	}
+	return n
+}
+
+// handled is how many messages the consumer's handlers returned from in this run.
+func (r *running) handled() uint64 {
+	n := uint64(0)
+	for _, w := range r.workers {
+		w.mu.Lock()
+		n += w.handled
+		w.mu.Unlock()
+	}
+	return n
+}
+
+// left is how much is left in the consumer's source, 0 where the broker does not tell.
+func (r *running) left() int {
+	d, ok := r.depth()
+	if !ok {
+		return 0
+	}
+	return int(max(d.Ready, 0) + max(d.Held, 0) + max(d.InFlight, 0))
+}
+
+// depth asks the broker what waits, and whether it knows.
+func (r *running) depth() (driver.Depth, bool) {
+	in, ok := r.c.source.broker.(driver.Inspector)
+	if !ok {
+		return driver.Depth{}, false
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	d, err := in.Depth(ctx, r.c.source.driver(r.c.spec.name, 1))
+	return d, err == nil
+}

@@ -1,0 +1,88 @@
+package wherry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A Handler handles one message at a time per lane and says what became of it. It is called from several goroutines when
+// the consumer has more than one worker or lane. ctx is valid until it returns; the message's memory too. A handler that
+// panics has its message retried.
+type Handler[T any] func(ctx context.Context, m *Message[T]) Outcome
+
+// Func makes a [Handler] of a plain function: nil acknowledges, an error marked by [Permanent] rejects, any other error
+// retries. The value may be kept, unless the topic's codec says that its values are views.
+func Func[T any](f func(ctx context.Context, v T) error) Handler[T] {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, m *Message[T]) Outcome {
+		err := f(ctx, m.Value)
+		if err == nil {
+			return Outcome{kind: KindAck}
+		}
+		return outcomeOf(err)
+	}
+}
+
+// outcomeOf is the outcome of a handler that reports by error.
+func outcomeOf(err error) Outcome {
+	if IsPermanent(err) {
+		return Reject(err)
+	}
+	return Retry(err)
+}
+
+// laneFunc takes one delivery through decoding, middleware and handler. Each lane has its own: everything it needs was
+// built when the lane started, and nothing is built per message.
+type laneFunc func(ctx context.Context, d *driver.Delivery) Outcome
+
+// bindHandler is where types end: what it returns no longer knows T, and the engine below it has no type parameters.
+func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Middleware) laneFunc {
+	m := &Message[T]{codec: t.codec, message: message{consumer: c}}
+	next := Next(func(ctx context.Context, am AnyMessage) Outcome {
+		own, ok := am.(*Message[T])
+		if !ok {
+			panic(fmt.Sprintf("wherry: a middleware passed a %T to a handler of %T", am, m))
+		}
+		return h(ctx, own)
+	})
+	for i := len(chain) - 1; i >= 0; i-- {
+		next = chain[i](next)
+	}
+	decode := bindDecode(t.codec)
+	return func(ctx context.Context, d *driver.Delivery) Outcome {
+		m.d = d
+		if err := decode(d, &m.Value); err != nil {
+			return undecodable(d, err)
+		}
+		return next(ctx, m)
+	}
+}
+
+// undecodable is the outcome of a body that the codec refused.
+func undecodable(d *driver.Delivery, err error) Outcome {
+	return rejectFor(ReasonUndecodable, &DecodeError{ContentType: d.ContentType, Size: len(d.Body), Err: err})
+}
+
+// deliveryDecoder is a codec that decodes more than the body.
+type deliveryDecoder[T any] interface {
+	decodeDelivery(d *driver.Delivery, v *T) error
+}
+
+// bindDecode chooses once how a delivery becomes a value. A codec that panics has refused the body.
+func bindDecode[T any](c Codec[T]) func(d *driver.Delivery, v *T) error {
+	if dd, ok := c.(deliveryDecoder[T]); ok {
+		return dd.decodeDelivery
+	}
+	if codecReuses(c) {
+		return func(d *driver.Delivery, v *T) error { return c.Decode(d.Body, v) }
+	}
+	return func(d *driver.Delivery, v *T) error {
+		var zero T
+		*v = zero
+		return c.Decode(d.Body, v)
+	}
+}

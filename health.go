@@ -1,0 +1,171 @@
+package wherry
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// State is what a consumer is doing.
+type State string
+
+const (
+	// StateIdle is a consumer that was not run yet.
+	StateIdle State = "idle"
+	// StateStarting is one that is opening what it needs.
+	StateStarting State = "starting"
+	// StateRunning is one that receives.
+	StateRunning State = "running"
+	// StateAway is one whose broker does not answer.
+	StateAway State = "broker away"
+	// StatePaused is one that was paused.
+	StatePaused State = "paused"
+	// StateStalled is one that makes no progress while work waits.
+	StateStalled State = "stalled"
+	// StateDraining is one that finishes what it has in hand.
+	StateDraining State = "draining"
+	// StateStopped is one whose Run returned.
+	StateStopped State = "stopped"
+)
+
+// Health is a snapshot of a consumer. It holds no payload, no stack and no error text of a handler.
+type Health struct {
+	Consumer string
+	Topic    string
+	Group    string // empty in a queue
+	State    State
+	// Cause says in words why the state is not running, or what is wrong while it is ("cannot publish to orders.dlq").
+	Cause string
+	// Ready is whether it is fit for traffic: running, paused on purpose included, and not stalled or away.
+	Ready bool
+	// InFlight is the number of messages that its workers hold: buffered, with handlers, or not yet settled.
+	InFlight int
+	// Handled is the number of messages whose handlers returned in this run, whatever the outcome.
+	Handled uint64
+	// Oldest is how long ago the oldest message that waits at the broker was first published, 0 where nothing waits or
+	// the broker does not tell. It is as old as the last look of the watchdog.
+	Oldest time.Duration
+	// Backlog is the number of messages that are ready at the broker, -1 where it does not tell; as old as Oldest.
+	Backlog int64
+	// Since is when the state began.
+	Since time.Time
+}
+
+// healthState is what a running consumer knows of itself.
+type healthState struct {
+	mu         sync.Mutex // guards the fields below
+	state      State
+	since      time.Time
+	stallAfter time.Duration
+
+	awaySince time.Time // zero: the broker answers
+	failures  int
+	awayErr   error
+
+	handled  uint64    // at the last look
+	progress time.Time // when it last rose, or nothing waited
+	stalled  time.Time // zero: not stalled
+	cause    string
+	oldest   time.Duration
+	backlog  int64
+}
+
+func (h *healthState) init(stallAfter time.Duration) {
+	h.state, h.since, h.stallAfter, h.backlog = StateStarting, time.Now(), stallAfter, -1
+	h.progress = h.since
+}
+
+func (h *healthState) set(s State) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.state, h.since = s, time.Now()
+}
+
+func (h *healthState) isAway() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.awaySince.IsZero()
+}
+
+// away notes a failed receive. It returns how many came before in a row, and whether this is the first.
+func (h *healthState) away(err error) (before int, first bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first = h.awaySince.IsZero()
+	if first {
+		h.awaySince, h.failures = time.Now(), 0
+	}
+	before = h.failures
+	h.failures++
+	h.awayErr = err
+	return before, first
+}
+
+// back notes a receive that worked, and returns how long the broker was away, if it was.
+func (h *healthState) back() (after time.Duration, was bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.awaySince.IsZero() {
+		return 0, false
+	}
+	after = time.Since(h.awaySince)
+	h.awaySince, h.awayErr, h.failures = time.Time{}, nil, 0
+	h.progress = time.Now()
+	return after, true
+}
+
+// Health returns a snapshot of the consumer. It does not ask the broker.
+func (c *Consumer) Health() Health {
+	c.mu.Lock()
+	r, last := c.running, c.last
+	c.mu.Unlock()
+	if r == nil {
+		if last.Consumer == "" {
+			last = Health{Consumer: c.spec.name, Topic: c.source.topic.name, Group: c.source.group, State: StateIdle, Backlog: -1}
+		}
+		return last
+	}
+	return r.health.snapshot(r)
+}
+
+func (h *healthState) snapshot(r *running) Health {
+	out := Health{Consumer: r.origin.Consumer, Topic: r.origin.Topic, Group: r.origin.Group}
+	for _, w := range r.workers {
+		w.mu.Lock()
+		out.InFlight += w.unsettled
+		out.Handled += w.handled
+		w.mu.Unlock()
+	}
+	blocked := r.blockedMoves()
+	pauses := r.c.pauseReasons()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out.State, out.Since, out.Oldest, out.Backlog = h.state, h.since, h.oldest, h.backlog
+	out.Cause = blocked
+	if h.state == StateRunning {
+		switch {
+		case !h.awaySince.IsZero():
+			out.State, out.Since, out.Cause = StateAway, h.awaySince, errorText(h.awayErr)
+		case !h.stalled.IsZero():
+			out.State, out.Since, out.Cause = StateStalled, h.stalled, h.cause
+		case len(pauses) > 0:
+			out.State, out.Cause = StatePaused, strings.Join(pauses, "; ")
+		}
+	}
+	out.Ready = out.State == StateRunning || out.State == StatePaused
+	return out
+}
+
+// blockedMoves says which destinations refuse copies, empty when none does.
+func (r *running) blockedMoves() string {
+	var texts []string
+	for _, w := range r.workers {
+		for _, m := range w.moversNow() {
+			if err, n := m.blocked(); err != nil {
+				texts = append(texts, fmt.Sprintf("%v (%d kept)", err, n))
+			}
+		}
+	}
+	return strings.Join(texts, "; ")
+}

@@ -1,0 +1,256 @@
+package wherry
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A lane is a goroutine that handles one delivery, or one batch, at a time. Everything it needs per message it has from
+// its start.
+type lane struct {
+	w         *worker
+	one       laneFunc
+	ctx       *lazyContext
+	wake      chan struct{} // cap 1
+	goroutine int64         // for its stack
+	event     Handled       // used again for each message
+	bulk      *bulk         // of batches, nil for single messages
+
+	// Guarded by the worker's lock.
+	current *driver.Delivery
+	started driver.Stamp // when its handler started; 0 when it has none
+	overran bool         // its timeout was reported
+	lost    bool         // what it has in hand was revoked
+}
+
+func newLane(w *worker) *lane {
+	l := &lane{w: w, wake: make(chan struct{}, 1)}
+	c := w.r.c
+	if c.newBulk != nil {
+		l.bulk = newBulk(c)
+	} else {
+		l.one = c.newLane(c)
+	}
+	return l
+}
+
+// hold notes what the lane has in hand and readies its context. The worker's lock is held, since whoever revokes a
+// delivery looks at both.
+func (l *lane) hold(d *driver.Delivery, now driver.Stamp) {
+	if l.bulk != nil {
+		l.bulk.held = append(l.bulk.held, d) // it begins when the batch is collected
+		return
+	}
+	l.current = d
+	l.begin(now)
+}
+
+// begin readies the lane for its next handler call. A context that somebody touched is theirs for good.
+func (l *lane) begin(now driver.Stamp) {
+	l.started = now
+	if l.ctx == nil || l.ctx.touched.Load() {
+		l.ctx = &lazyContext{base: l.w.hand, cause: ErrHandlerTimeout}
+	}
+	if timeout := l.w.r.c.spec.timeout; timeout != never {
+		l.ctx.arm(now + driver.Stamp(timeout))
+	}
+}
+
+// release notes that the lane has nothing in hand. The worker's lock is held.
+func (l *lane) release() {
+	l.current, l.started, l.overran, l.lost = nil, 0, false, false
+	if l.bulk != nil {
+		l.bulk.held = l.bulk.held[:0]
+	}
+}
+
+// heldLocked is what the lane has in hand.
+func (l *lane) heldLocked() []*driver.Delivery {
+	switch {
+	case l.bulk != nil:
+		return l.bulk.held
+	case l.current != nil:
+		return []*driver.Delivery{l.current}
+	default:
+		return nil
+	}
+}
+
+// countLocked is how many deliveries the lane has in hand.
+func (l *lane) countLocked() int {
+	switch {
+	case l.bulk != nil:
+		return len(l.bulk.held)
+	case l.current != nil:
+		return 1
+	default:
+		return 0
+	}
+}
+
+func (l *lane) busyLocked() bool { return l.started != 0 }
+
+// loop handles until the worker stops. A panic costs one round: the recovery stands around many messages, not around
+// each. done is called at the end, whichever goroutine that is.
+func (l *lane) loop(s driver.Settlement, done func()) {
+	l.setGoroutine()
+	for {
+		ended := false
+		func() {
+			defer func() {
+				if ended {
+					return
+				}
+				v := recover()
+				s = l.broken(v)
+				if v == nil { // Goexit goes on after this: nothing below is reached
+					go l.loop(s, done)
+					return
+				}
+			}()
+			l.round(s)
+			ended = true
+		}()
+		if ended {
+			done()
+			return
+		}
+	}
+}
+
+func (l *lane) setGoroutine() {
+	id := goroutineID()
+	l.w.mu.Lock()
+	l.goroutine = id
+	l.w.mu.Unlock()
+}
+
+// round handles until the worker stops, or a handler panics. s is the settlement of the message before.
+func (l *lane) round(s driver.Settlement) {
+	if l.bulk != nil {
+		l.rounds()
+		return
+	}
+	for {
+		d := l.w.next(l, s)
+		if d == nil {
+			return
+		}
+		s = l.conclude(d, l.handle(d))
+	}
+}
+
+// conclude is what the lane's next call settles: nothing, when the outcome moves the message.
+func (l *lane) conclude(d *driver.Delivery, o Outcome) driver.Settlement {
+	s, m := l.w.decide(l, d, o)
+	if m != nil {
+		l.w.move(m)
+	}
+	return s
+}
+
+// handle takes one delivery to an outcome.
+func (l *lane) handle(d *driver.Delivery) Outcome {
+	r := l.w.r
+	spec := &r.c.spec
+	if why := refuse(spec, d); why != 0 {
+		return refused(spec, d, why)
+	}
+	o := l.one(l.ctx, d)
+	l.ctx.end(ErrReturned)
+	if len(spec.events) > 0 {
+		l.tell(d, o)
+	}
+	return o
+}
+
+// tell emits the event of a handled message.
+func (l *lane) tell(d *driver.Delivery, o Outcome) {
+	r := l.w.r
+	now := r.clock.now()
+	e := &l.event
+	*e = Handled{
+		Origin: r.origin, ID: d.ID.String(), Attempt: attemptOf(d), Outcome: o,
+		Took: time.Duration(now - l.started),
+	}
+	if p := d.Control.Published; p != 0 {
+		e.Age = max(time.Duration(now-p), 0)
+	}
+	r.emit(e)
+}
+
+// broken is the settlement of a message whose handler panicked, or ended its goroutine as testing.T.FailNow does. v is
+// what was recovered; nil is the latter, and then this goroutine ends and another takes over the lane. Of a batch only the
+// latter comes here, and all of it is retried.
+func (l *lane) broken(v any) driver.Settlement {
+	l.w.mu.Lock()
+	held := append([]*driver.Delivery(nil), l.heldLocked()...)
+	l.w.mu.Unlock()
+	if len(held) == 0 {
+		panic(v) // not a handler's: a fault of the engine is not to be hidden
+	}
+	l.ctx.end(ErrReturned)
+	o := Retry(l.panicked(v, held[0].ID.String()))
+	if l.bulk != nil {
+		outcomes := make([]Outcome, len(held))
+		for i := range outcomes {
+			outcomes[i] = o
+		}
+		l.settleBatch(held, outcomes)
+		return driver.Settlement{}
+	}
+	if l.w.r.listening() {
+		l.tell(held[0], o)
+	}
+	return l.conclude(held[0], o)
+}
+
+var errGoexit = errors.New("handler ended its goroutine (runtime.Goexit)")
+
+// panicked reports a panic and returns it as an error. It is called while the stack of the panic stands.
+func (l *lane) panicked(v any, id string) error {
+	if v == nil {
+		v = errGoexit
+	}
+	err := newPanicError(v)
+	l.w.r.emit(&Panicked{Origin: l.w.r.origin, ID: id, Value: v, Stack: err.Stack})
+	return err
+}
+
+// goroutineID is the number that stack dumps give the calling goroutine.
+func goroutineID() int64 {
+	var buf [64]byte
+	fields := bytes.Fields(buf[:runtime.Stack(buf[:], false)])
+	if len(fields) < 2 {
+		return 0
+	}
+	id, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// stackOf is the stack of a goroutine, empty when it is gone.
+func stackOf(id int64) string {
+	const most = 1 << 20
+	buf := make([]byte, most)
+	head := []byte("goroutine " + strconv.FormatInt(id, 10) + " [")
+	for block := range bytes.SplitSeq(buf[:runtime.Stack(buf, true)], []byte("\n\n")) {
+		if bytes.HasPrefix(block, head) {
+			return string(block)
+		}
+	}
+	return ""
+}
+
+// lose ends the context of a handler whose delivery was revoked. The worker's lock is held.
+func (l *lane) lose() {
+	l.lost = true
+	l.ctx.revoke(ErrRevoked)
+}

@@ -1,0 +1,136 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// leases keeps the deliveries of a worker for as long as the engine has them, waiting ones too, on brokers that would
+// give them to another. It is off where deliveries have no lease.
+type leases struct {
+	w     *worker
+	every time.Duration // 0: off
+	// turn is held around each Extend and Settle: a driver may use a settled delivery again, and must not find it in an
+	// Extend. It is a channel, since a call can last.
+	turn  chan struct{}
+	owned []*driver.Delivery // the worker's lock guards it; a delivery's Slot is its place
+}
+
+func (l *leases) init(w *worker) {
+	l.w = w
+	if w.info.Lease > 0 && w.extender != nil {
+		l.every = max(w.info.Lease/3, time.Millisecond)
+		l.turn = make(chan struct{}, 1)
+	}
+}
+
+func (l *leases) lock() {
+	if l.every > 0 {
+		l.turn <- struct{}{}
+	}
+}
+
+func (l *leases) unlock() {
+	if l.every > 0 {
+		<-l.turn
+	}
+}
+
+func (l *leases) addLocked(ds []*driver.Delivery) {
+	if l.every == 0 {
+		return
+	}
+	for _, d := range ds {
+		d.Slot = len(l.owned)
+		l.owned = append(l.owned, d)
+	}
+}
+
+// remove ends the extension of deliveries that are about to be settled.
+func (l *leases) remove(batch []driver.Settlement) {
+	if l.every == 0 {
+		return
+	}
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	for _, s := range batch {
+		l.removeLocked(s.Delivery)
+	}
+}
+
+func (l *leases) removeLocked(d *driver.Delivery) {
+	if l.every == 0 || d.Slot >= len(l.owned) || l.owned[d.Slot] != d {
+		return
+	}
+	last := len(l.owned) - 1
+	l.owned[d.Slot] = l.owned[last]
+	l.owned[d.Slot].Slot = d.Slot
+	l.owned[last] = nil
+	l.owned = l.owned[:last]
+}
+
+// run extends until every lane has ended, a third of the lease apart.
+func (l *leases) run() {
+	t := time.NewTicker(l.every)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			l.extend()
+		case <-l.w.lanesDone:
+			return
+		case <-l.w.hand.Done():
+			return
+		}
+	}
+}
+
+func (l *leases) extend() {
+	l.lock()
+	l.w.mu.Lock()
+	ds := append([]*driver.Delivery(nil), l.owned...)
+	l.w.mu.Unlock()
+	var err error
+	if len(ds) > 0 {
+		ctx, stop := context.WithTimeout(l.w.settleBase, settleTimeout)
+		err = l.w.extender.Extend(ctx, ds)
+		stop()
+	}
+	l.unlock()
+	if err == nil {
+		return
+	}
+	lost := 0
+	for i, d := range ds {
+		if errors.Is(driver.EntryError(err, i), ErrRevoked) {
+			l.w.loseOne(d)
+			lost++
+		}
+	}
+	l.w.r.emit(&SettleFailed{Origin: l.w.r.origin, Count: max(lost, 1), Err: err})
+}
+
+// loseOne forgets a delivery whose lease is gone: untouched, it is dropped; in hand, its handler's context ends, and its
+// outcome will be refused.
+func (w *worker) loseOne(d *driver.Delivery) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leases.removeLocked(d)
+	for i := w.head; i < len(w.buf); i++ {
+		if w.buf[i] == d {
+			w.buf = append(w.buf[:i], w.buf[i+1:]...)
+			w.forgetLocked(1)
+			return
+		}
+	}
+	for _, l := range w.lanes {
+		for _, held := range l.heldLocked() {
+			if held == d {
+				l.lose()
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package wherry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A MessageOption sets something of one published message. It is made by the With functions; the zero MessageOption does
+// nothing.
+type MessageOption struct {
+	kind  messageOptionKind
+	name  string
+	value string
+	bytes []byte
+	delay time.Duration
+}
+
+type messageOptionKind uint8
+
+const (
+	noMessageOption messageOptionKind = iota
+	headerOption
+	keyOption
+	idOption
+	delayOption
+)
+
+// WithHeader adds a header. Repeated keys are kept in order. A key must not be empty, hold control characters or begin
+// with "wherry-"; the value may be any valid UTF-8.
+func WithHeader(key, value string) MessageOption {
+	return MessageOption{kind: headerOption, name: key, value: value}
+}
+
+// WithKey sets the message's key in place of the one that the topic's key function makes. The bytes are copied.
+func WithKey(key []byte) MessageOption { return MessageOption{kind: keyOption, bytes: key} }
+
+// WithID sets the message's id, which is otherwise made. It must not be empty or longer than 256 bytes. Publishing again
+// after [ErrUnconfirmed] should use the id of the first try.
+func WithID(id string) MessageOption { return MessageOption{kind: idOption, name: id} }
+
+// WithDelay makes the message visible d from now, never earlier. Zero and less is at once.
+func WithDelay(d time.Duration) MessageOption { return MessageOption{kind: delayOption, delay: d} }
+
+const maxIDLength = 256
+
+// apply sets the option in e.
+func (o *MessageOption) apply(e *encoding) error {
+	switch o.kind {
+	case noMessageOption:
+	case headerOption:
+		if err := checkHeader(o.name, o.value); err != nil {
+			return err
+		}
+		e.headers = append(e.headers, driver.Header{Key: o.name, Value: o.value})
+	case keyOption:
+		e.key = append(e.key[:0], o.bytes...)
+	case idOption:
+		if o.name == "" || len(o.name) > maxIDLength {
+			return fmt.Errorf("id of %d bytes, want 1 to %d", len(o.name), maxIDLength)
+		}
+		e.id = driver.ID{Text: o.name}
+	case delayOption:
+		e.delay = max(o.delay, 0)
+	}
+	return nil
+}
+
+// checkHeader says what is wrong with a user's header.
+func checkHeader(key, value string) error {
+	if key == "" {
+		return errors.New("a header's key is empty")
+	}
+	if len(key) >= len(driver.ReservedPrefix) && strings.EqualFold(key[:len(driver.ReservedPrefix)], driver.ReservedPrefix) {
+		return fmt.Errorf("header %q: the prefix %q is reserved", key, driver.ReservedPrefix)
+	}
+	for i := range len(key) {
+		if c := key[i]; c < ' ' || c == 0x7f {
+			return fmt.Errorf("header %q: the key holds a control character", key)
+		}
+	}
+	if !validUTF8(key) || !validUTF8(value) {
+		return fmt.Errorf("header %q: not valid UTF-8", key)
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package wherry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+const (
+	firstMoveBackoff = 200 * time.Millisecond
+	maxMoveBackoff   = 30 * time.Second
+)
+
+// A move is a copy on its way to another place, and the original that is done once the copy is confirmed.
+type move struct {
+	d     *driver.Delivery
+	rec   driver.Record
+	out   *outlet
+	event Event // emitted once the copy is confirmed; nil is none
+}
+
+// A mover makes the moves of one worker to one outlet: the confirmed copy first, then the original's settlement. What the
+// outlet refuses is kept and tried again with growing pauses, beside the lanes, so that other messages go on. Each worker
+// has two, for retries and for dead letters, from the first message that needs one.
+type mover struct {
+	w    *worker
+	out  *outlet
+	wake chan struct{} // cap 1
+	stop chan struct{} // closed by finish
+	gone chan struct{} // closed at the end
+	once sync.Once
+
+	mu    sync.Mutex // guards the fields below
+	queue []*move    // not yet tried
+	kept  []*move    // not yet made, tried or not
+	stuck error      // why the last try failed; nil when it did not
+}
+
+// move hands a move to its mover.
+func (w *worker) move(m *move) { w.moverOf(m.out).add(m) }
+
+// moveAll hands the moves of a batch to their movers, those of one mover together.
+func (w *worker) moveAll(ms []*move) {
+	for _, out := range []*outlet{w.r.retries, w.r.dead} {
+		var own []*move
+		for _, m := range ms {
+			if m.out == out {
+				own = append(own, m)
+			}
+		}
+		if len(own) > 0 {
+			w.moverOf(out).add(own...)
+		}
+	}
+}
+
+func (w *worker) moverOf(out *outlet) *mover {
+	i := 0
+	if w.r.dead != nil && out == w.r.dead {
+		i = 1
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.movers[i] == nil {
+		m := &mover{
+			w: w, out: out, wake: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}),
+		}
+		w.movers[i] = m
+		go m.run()
+	}
+	return w.movers[i]
+}
+
+func (w *worker) moversNow() []*mover {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var ms []*mover
+	for _, m := range w.movers {
+		if m != nil {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+func (m *mover) add(more ...*move) {
+	m.mu.Lock()
+	m.queue = append(m.queue, more...)
+	m.kept = append(m.kept, more...)
+	m.mu.Unlock()
+	m.poke()
+}
+
+func (m *mover) poke() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run moves until finish, and once more then. What was refused waits for its pause; what comes meanwhile is tried at once.
+func (m *mover) run() {
+	defer close(m.gone)
+	backoff := firstMoveBackoff
+	var late []*move
+	var again <-chan time.Time
+	for {
+		select {
+		case <-m.wake:
+			late = append(late, m.try(m.take(), backoff)...)
+		case <-again:
+			late, again = m.try(late, backoff), nil
+			if len(late) > 0 {
+				backoff = min(2*backoff, maxMoveBackoff)
+			}
+		case <-m.stop:
+			m.try(append(late, m.take()...), 0)
+			return
+		}
+		switch {
+		case len(late) == 0:
+			backoff, again = firstMoveBackoff, nil
+		case again == nil:
+			again = time.After(backoff)
+		}
+	}
+}
+
+func (m *mover) take() []*move {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	batch := m.queue
+	m.queue = nil
+	return batch
+}
+
+// try sends the copies in as few calls as the outlet takes, settles the originals of those that were confirmed, and
+// returns the others.
+func (m *mover) try(batch []*move, next time.Duration) (late []*move) {
+	for len(batch) > 0 {
+		n := m.fit(batch)
+		late = append(late, m.tryCall(batch[:n], next)...)
+		batch = batch[n:]
+	}
+	return late
+}
+
+// fit is how many moves go in one call.
+func (m *mover) fit(batch []*move) int {
+	l := m.out.limits
+	most := publishChunk
+	if l.MaxBatch > 0 {
+		most = min(most, l.MaxBatch)
+	}
+	n, bytes := 0, 0
+	for n < len(batch) && n < most {
+		bytes += batch[n].rec.Size()
+		if n > 0 && l.MaxBytes > 0 && bytes > l.MaxBytes {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
+	recs := make([]driver.Record, len(batch))
+	for i, one := range batch {
+		recs[i] = one.rec
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(m.w.hand), settleTimeout)
+	defer stop()
+	var err error
+	if m.out == m.w.r.dead {
+		err = m.out.send(ctx, recs)
+	} else {
+		err = m.out.sendAt(ctx, recs)
+	}
+	var over []*move
+	var done []driver.Settlement
+	var stuck error
+	for i, one := range batch {
+		e := driver.EntryError(err, i)
+		if e == nil {
+			if one.event != nil {
+				m.w.r.emit(one.event)
+			}
+			over, done = append(over, one), append(done, driver.Settlement{Delivery: one.d, Verdict: driver.Done})
+			continue
+		}
+		stuck = fmt.Errorf("cannot publish to %s: %w", m.out.target.Topic.Name, e)
+		late = append(late, one)
+	}
+	if stuck != nil && next > 0 {
+		m.w.r.emit(&MoveBlocked{
+			Origin: m.w.r.origin, ID: late[0].d.ID.String(), To: m.out.target.Topic.Name, Err: stuck, Next: next,
+		})
+		for len(late) > 0 && m.tooMany(len(over)) {
+			// Rather than let refused copies use up the credit, the latest original goes back for a while. Its handler
+			// will be asked again, as for the same attempt.
+			last := late[len(late)-1]
+			late = late[:len(late)-1]
+			over = append(over, last)
+			done = append(done, driver.Settlement{Delivery: last.d, Delay: min(maxMoveBackoff, m.w.info.MaxDelay)})
+		}
+	}
+	m.moved(over, done, stuck)
+	return late
+}
+
+// tooMany reports whether kept moves, less those that are over, use up more than half of the credit, on a broker that
+// takes a message back for a while.
+func (m *mover) tooMany(over int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.w.info.MaxDelay > 0 && len(m.kept)-over > m.w.credit/2
+}
+
+// moved settles the originals of moves that are over.
+func (m *mover) moved(over []*move, done []driver.Settlement, stuck error) {
+	m.mu.Lock()
+	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return slices.Contains(over, one) })
+	m.stuck = stuck
+	m.mu.Unlock()
+	if len(done) == 0 {
+		return
+	}
+	w := m.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range done {
+		w.settleLocked(s)
+	}
+	w.flushLocked()
+}
+
+// blocked is why moves wait and how many do; nil when none was refused.
+func (m *mover) blocked() (error, int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.kept) == 0 {
+		return nil, 0
+	}
+	return m.stuck, len(m.kept)
+}
+
+// dropLocked forgets moves of a tenure that was lost: another consumer has the originals. The worker's lock is held.
+func (m *mover) dropLocked(tenure uint64) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := len(m.queue)
+	gone := func(one *move) bool { return one.d.Tenure == tenure }
+	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return gone(one) && slices.Contains(m.queue, one) })
+	m.queue = slices.DeleteFunc(m.queue, gone)
+	return n - len(m.queue)
+}
+
+// countLocked is how many kept moves are of a tenure. The worker's lock is held.
+func (m *mover) countLocked(tenure uint64) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, one := range m.kept {
+		if one.d.Tenure == tenure {
+			n++
+		}
+	}
+	return n
+}
+
+// finish makes what moves it can and ends the mover. Copies that are refused even then leave their originals to the
+// broker.
+func (m *mover) finish() {
+	m.once.Do(func() { close(m.stop) })
+	<-m.gone
+}

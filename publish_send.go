@@ -1,0 +1,181 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// send sends one encoded message within its context.
+func (c *publisherCore) send(ctx context.Context, e *encoding) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+	}
+	if c.join != nil && e.rec[0].Due == 0 {
+		return c.join.send(ctx, e)
+	}
+	if _, ok := ctx.Deadline(); ok {
+		return driver.EntryError(c.out.deliver(ctx, e.rec[:]), 0)
+	}
+	// The deadline costs nothing until the driver waits for it. The clock may be 2 ms behind, and the wait that much
+	// shorter.
+	e.ctx.base, e.ctx.cause = ctx, errPublishTimeout
+	e.ctx.arm(c.clock.now() + driver.Stamp(c.spec.timeout))
+	err := c.out.deliver(&e.ctx, e.rec[:])
+	if !e.ctx.end(context.Canceled) {
+		e.ctx = lazyContext{}
+	}
+	e.ctx.base = nil
+	return driver.EntryError(err, 0)
+}
+
+var errPublishTimeout = errors.New("publish timeout")
+
+// chunk is how many records go out in one call of PublishAll.
+func (c *publisherCore) chunk() int {
+	n := max(c.out.limits.Batch, publishChunk)
+	if most := c.out.limits.MaxBatch; most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
+// batchRun is one PublishAll: messages collected for the next call, and what became of those before.
+type batchRun struct {
+	core   *publisherCore
+	most   int
+	bytes  int
+	batch  []*encoding
+	recs   []driver.Record
+	places []int // of the batch, in errs
+	total  int
+	errs   []error // nil until the first failure
+	keys   map[string]struct{}
+}
+
+// failed notes a message that is not sent.
+func (r *batchRun) failed(e *encoding, err error) {
+	r.note(r.total, e, err)
+	r.total++
+	r.core.give(e)
+}
+
+func (r *batchRun) note(place int, e *encoding, err error) {
+	for len(r.errs) <= place {
+		r.errs = append(r.errs, nil)
+	}
+	r.errs[place] = err
+	if len(e.key) > 0 {
+		if r.keys == nil {
+			r.keys = make(map[string]struct{})
+		}
+		r.keys[string(e.key)] = struct{}{}
+	}
+}
+
+// errEarlierOfKey is a message that was not sent because one before it in its key failed.
+var errEarlierOfKey = fmt.Errorf("%w: an earlier message of its key failed", ErrNotSent)
+
+// add collects a message and sends what was collected when it is enough.
+func (r *batchRun) add(ctx context.Context, e *encoding) {
+	size := e.rec[0].Size()
+	if most := r.core.out.limits.MaxBytes; most > 0 && r.bytes+size > most && len(r.batch) > 0 {
+		r.flush(ctx)
+	}
+	if _, bad := r.keys[string(e.key)]; bad && len(e.key) > 0 {
+		r.failed(e, errEarlierOfKey)
+		return
+	}
+	r.batch = append(r.batch, e)
+	r.recs = append(r.recs, e.rec[0])
+	r.places = append(r.places, r.total)
+	r.total++
+	r.bytes += size
+	if len(r.batch) >= r.most {
+		r.flush(ctx)
+	}
+}
+
+// flush sends what was collected.
+func (r *batchRun) flush(ctx context.Context) {
+	if len(r.batch) == 0 {
+		return
+	}
+	var err error
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+	} else {
+		bounded, stop := ctx, context.CancelFunc(func() {})
+		if _, ok := ctx.Deadline(); !ok {
+			bounded, stop = context.WithTimeoutCause(ctx, r.core.spec.timeout, errPublishTimeout)
+		}
+		err = r.core.out.deliver(bounded, r.recs)
+		stop()
+	}
+	for i, e := range r.batch {
+		if one := driver.EntryError(err, i); one != nil {
+			r.note(r.places[i], e, one)
+		}
+		r.core.give(e)
+	}
+	clear(r.batch)
+	clear(r.recs)
+	r.batch, r.recs, r.places, r.bytes = r.batch[:0], r.recs[:0], r.places[:0], 0
+}
+
+func (r *batchRun) err() error {
+	if r.errs == nil {
+		return nil
+	}
+	for len(r.errs) < r.total {
+		r.errs = append(r.errs, nil)
+	}
+	return &BatchError{Errs: r.errs}
+}
+
+const (
+	firstBackoff = 50 * time.Millisecond
+	maxBackoff   = 5 * time.Second
+)
+
+// deliver sends records now, or later where they are due later. While the connection is away it tries those that
+// certainly were not sent again, under the same ids, until ctx ends.
+func (o *outlet) deliver(ctx context.Context, recs []driver.Record) error {
+	later := false
+	for i := range recs {
+		later = later || recs[i].Due != 0
+	}
+	send := o.send
+	if later {
+		send = o.sendAt
+	}
+	backoff := firstBackoff
+	for {
+		err := send(ctx, recs)
+		if err == nil || !errors.Is(err, ErrNotSent) || !errors.Is(err, driver.ErrDisconnected) {
+			return err
+		}
+		if _, partial := errors.AsType[*driver.BatchError](err); partial && len(recs) > 1 {
+			return err
+		}
+		if sleep(ctx, backoff) != nil {
+			return err
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// sleep waits for d or the end of ctx, whose cause it returns.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

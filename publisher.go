@@ -1,0 +1,274 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+const (
+	// defaultPublishTimeout bounds a publish whose context has no deadline.
+	defaultPublishTimeout = 30 * time.Second
+	// maxKeptBuffer is the largest encode buffer that is kept for the next message.
+	maxKeptBuffer = 64 << 10
+	// publishChunk is how many records PublishAll sends in one call where the broker names no number.
+	publishChunk = 256
+)
+
+// BatchError says what became of each message of a [Publisher.PublishAll] of which at least one failed.
+type BatchError = driver.BatchError
+
+// A Publisher publishes to one topic. It is safe for concurrent use and cheap per message; make one per topic and keep
+// it. Concurrent publishes share round trips where the broker gains from it.
+type Publisher[T any] struct {
+	topic *topicSpec[T]
+	core  publisherCore
+}
+
+// publisherCore is the part that does not depend on the type.
+type publisherCore struct {
+	spec   publishSpec
+	name   string
+	out    *outlet
+	join   *joiner // nil where joining gains nothing
+	clock  clock
+	prefix uint64
+	seq    atomic.Uint64
+	pool   sync.Pool // *encoding
+	closed atomic.Bool
+}
+
+// publishSpec is what options set.
+type publishSpec struct {
+	settings
+	topology  driver.Topology
+	timeout   time.Duration
+	exactTime bool
+}
+
+// PublishTimeout bounds a publish whose context has no deadline, default 30 s. While the broker is away or full, a publish
+// waits that long.
+func PublishTimeout(d time.Duration) PublishOption {
+	return publishOption(func(p *publishSpec) {
+		if d <= 0 {
+			p.fail("publish timeout is %v, want more than 0", d)
+		}
+		p.timeout = d
+	})
+}
+
+// ExactStamps reads the clock for every message. Without it the time that a message was published at comes from a clock
+// that is up to 2 ms behind.
+func ExactStamps() PublishOption { return exactStamps{} }
+
+type exactStamps struct{}
+
+func (exactStamps) applyPublish(p *publishSpec) { p.exactTime = true }
+
+// NewPublisher opens a publisher, which declares the topic at the broker unless told otherwise. ctx bounds the opening
+// only. All that is wrong with topic and options is reported together. Close it when done; the broker stays open.
+func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opts ...PublishOption) (*Publisher[T], error) {
+	p := &Publisher[T]{}
+	if t != nil {
+		p.topic = t.topicOf()
+	}
+	if p.topic == nil {
+		return nil, &Error{Op: "publish", Err: errors.New("the topic is the zero value; make one with NewTopic")}
+	}
+	c := &p.core
+	c.name = p.topic.name
+	for _, o := range opts {
+		if o == nil {
+			c.spec.fail("a publish option is nil")
+			continue
+		}
+		o.applyPublish(&c.spec)
+	}
+	errs := append([]error{p.topic.err()}, c.spec.errs...)
+	if isNil(b) {
+		errs = append(errs, errors.New("the broker is nil"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, &Error{Op: "publish", Topic: c.name, Err: err}
+	}
+	c.spec.settings = c.spec.over(p.topic.settings).filled()
+	if c.spec.timeout == 0 {
+		c.spec.timeout = defaultPublishTimeout
+	}
+	out, err := openOutlet(ctx, b, driver.Target{Topic: p.topic.driver(), Topology: c.spec.topology})
+	if err != nil {
+		return nil, &Error{Op: "publish", Topic: c.name, Err: err}
+	}
+	c.open(out)
+	return p, nil
+}
+
+func (c *publisherCore) open(out *outlet) {
+	c.out = out
+	c.clock.exact = c.spec.exactTime
+	c.prefix = rand.Uint64()
+	c.pool.New = func() any { return &encoding{} }
+	if limits := out.limits; limits.Batch > 1 {
+		c.join = newJoiner(out.send, limits, c.spec.timeout)
+	}
+}
+
+// Publish encodes v and returns nil when the broker has the message. Its error matches [ErrNotSent] when the broker
+// certainly does not have it, [ErrUnconfirmed] when it may, [ErrTooLarge] when it is over a limit, and [ErrClosed] after
+// Close. It waits, while the broker is away or an in-process queue is full, until ctx ends, and for 30 s where ctx has no
+// deadline. v is not kept and may be changed afterwards; it must not be nil.
+func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption) error {
+	c := &p.core
+	e := c.take()
+	err := p.encode(e, v, opts)
+	if err == nil {
+		err = c.send(ctx, e)
+	}
+	if !e.lent {
+		c.give(e)
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	return nil
+}
+
+// PublishAll publishes the values of vs in order, many in one call to the broker. Each value is encoded before the next is
+// asked for, so vs may use one variable for all. It returns nil when the broker has them all, else an error that wraps a
+// [*BatchError] with one entry per value that was asked for. When ctx ends it asks for no more. Two values of one key keep
+// their order: the later is not sent once the earlier failed.
+func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...MessageOption) error {
+	r := batchRun{core: &p.core, most: p.core.chunk()}
+	for v := range vs {
+		e := p.core.take()
+		if err := p.encode(e, v, opts); err != nil {
+			r.failed(e, err)
+			continue
+		}
+		r.add(ctx, e)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	r.flush(ctx)
+	if err := r.err(); err != nil {
+		return p.core.fail(err)
+	}
+	return nil
+}
+
+// Close waits for the publishes in flight, flushes and ends the publisher. It may be called more than once; publishes
+// that begin afterwards return [ErrClosed]. The broker stays open.
+func (p *Publisher[T]) Close(ctx context.Context) error {
+	c := &p.core
+	if c.closed.Swap(true) {
+		return nil
+	}
+	c.clock.close()
+	if c.join != nil {
+		c.join.close(ctx)
+	}
+	if err := c.out.close(ctx); err != nil {
+		return c.fail(err)
+	}
+	return nil
+}
+
+func (c *publisherCore) fail(err error) error { return &Error{Op: "publish", Topic: c.name, Err: err} }
+
+// encoding is one message on its way out. It is used again, with its buffers.
+type encoding struct {
+	rec     [1]driver.Record // an array, so that sending one needs no slice of its own
+	body    []byte
+	key     []byte
+	headers []driver.Header
+	id      driver.ID
+	delay   time.Duration
+	ctx     lazyContext
+	lent    bool // a send that outlived its context still reads it
+}
+
+func (c *publisherCore) take() *encoding { return c.pool.Get().(*encoding) } //nolint:forcetypeassert // The pool holds nothing else.
+
+func (c *publisherCore) give(e *encoding) {
+	if cap(e.body) > maxKeptBuffer || cap(e.key) > maxKeptBuffer {
+		return
+	}
+	clear(e.headers)
+	e.rec[0] = driver.Record{}
+	c.pool.Put(e)
+}
+
+// encode fills e with the record of v. Its errors are about this message and match ErrNotSent.
+func (p *Publisher[T]) encode(e *encoding, v *T, opts []MessageOption) error {
+	c := &p.core
+	e.body, e.key, e.headers = e.body[:0], e.key[:0], e.headers[:0]
+	e.id, e.delay, e.lent = driver.ID{}, 0, false
+	if c.closed.Load() {
+		return errClosedPublisher
+	}
+	if v == nil {
+		return fmt.Errorf("%w: the value is nil", ErrNotSent)
+	}
+	var err error
+	if e.body, err = p.topic.codec.Append(e.body, v); err != nil {
+		return fmt.Errorf("%w: encode: %w", ErrNotSent, err)
+	}
+	if p.topic.key != nil {
+		e.key = p.topic.key(e.key, v)
+	}
+	for i := range opts {
+		if err := opts[i].apply(e); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotSent, err)
+		}
+	}
+	return c.finish(e, p.topic.contentType)
+}
+
+// finish makes the record and checks its size.
+func (c *publisherCore) finish(e *encoding, contentType string) error {
+	if len(e.body) > c.spec.bodyLimit {
+		return tooLarge("body", len(e.body), c.spec.bodyLimit)
+	}
+	r := &e.rec[0]
+	r.Headers = e.headers
+	size := r.Size()
+	if size > c.spec.headerLimit {
+		return tooLarge("headers", size, c.spec.headerLimit)
+	}
+	r.Body = e.body
+	if len(e.key) > 0 {
+		r.Key = e.key
+	}
+	if most := c.out.limits.MaxRecord; most > 0 && r.Size() > most-controlReserve {
+		return tooLarge("message", r.Size(), most-controlReserve)
+	}
+	if e.id.IsZero() {
+		e.id = driver.ID{Prefix: c.prefix, Seq: c.seq.Add(1)}
+	}
+	r.ID = e.id
+	r.ContentType = contentType
+	now := c.clock.now()
+	r.Control.Published = now
+	if e.delay > 0 {
+		// From the system's clock: a reading of up to 2 ms ago would make the delay that much shorter.
+		r.Due = driver.StampOf(time.Now().Add(e.delay))
+	}
+	return nil
+}
+
+func tooLarge(what string, have, most int) error {
+	return fmt.Errorf("%w: %w: %s of %d bytes, limit %d", ErrNotSent, ErrTooLarge, what, have, most)
+}
+
+var errClosedPublisher = fmt.Errorf("%w: %w", ErrNotSent, ErrClosed)
+
+func validUTF8(s string) bool { return utf8.ValidString(s) }

@@ -1,0 +1,210 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+const (
+	redriveBatch = 64
+	// redriveIdle is how long a redrive waits for another dead letter before it takes the topic for empty.
+	redriveIdle = 500 * time.Millisecond
+	// maxPassedOver is how many dead letters that were not asked for a redrive holds back at most.
+	maxPassedOver = 10_000
+)
+
+// Redriven says what a [Redrive] did.
+type Redriven struct {
+	Moved  int // back at their origin, confirmed
+	Passed int // looked at and left in the dead letters
+}
+
+// RedriveOption fits [Redrive].
+type RedriveOption interface{ applyRedrive(s *redriveSpec) }
+
+type redriveSpec struct {
+	group   string
+	limit   int
+	reasons map[Reason]bool
+	errs    []error
+}
+
+type redriveOption func(*redriveSpec)
+
+func (o redriveOption) applyRedrive(s *redriveSpec) { o(s) }
+
+// RedriveGroup redrives the dead letters of one group of a fan-out.
+func RedriveGroup(g string) RedriveOption { return redriveOption(func(s *redriveSpec) { s.group = g }) }
+
+// RedriveLimit moves at most n dead letters.
+func RedriveLimit(n int) RedriveOption {
+	return redriveOption(func(s *redriveSpec) {
+		if n < 1 {
+			s.errs = append(s.errs, fmt.Errorf("limit is %d, want at least 1", n))
+		}
+		s.limit = n
+	})
+}
+
+// RedriveReason moves only the dead letters with one of these reasons.
+func RedriveReason(reasons ...Reason) RedriveOption {
+	return redriveOption(func(s *redriveSpec) {
+		if s.reasons == nil {
+			s.reasons = make(map[Reason]bool)
+		}
+		for _, r := range reasons {
+			s.reasons[r] = true
+		}
+	})
+}
+
+// Redrive publishes the dead letters of t back to where they failed, with the id, key, headers and body that they had and
+// a fresh attempt count: to the topic, or for a group's (see [RedriveGroup]) to that group alone. It ends when the
+// dead-letter topic is empty, at the limit, or when ctx ends. Each copy is confirmed before its dead letter is settled, so
+// that a redrive that is cut short and run again loses nothing, and may repeat what it had in hand.
+func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...RedriveOption) (Redriven, error) {
+	var spec redriveSpec
+	for _, o := range opts {
+		if o == nil {
+			spec.errs = append(spec.errs, errors.New("a redrive option is nil"))
+			continue
+		}
+		o.applyRedrive(&spec)
+	}
+	s := newSource(t, nil)
+	topic := s.spec.topic
+	if isNil(b) {
+		s.spec.fail("the broker is nil")
+	}
+	if topic.fanout && spec.group == "" {
+		s.spec.fail("the topic is a fan-out, whose groups have dead letters each: name one with RedriveGroup")
+	}
+	if !topic.fanout && spec.group != "" {
+		s.spec.fail("the topic is a queue and has no groups")
+	}
+	if err := errors.Join(s.spec.err(), errors.Join(spec.errs...)); err != nil {
+		return Redriven{}, &Error{Op: "redrive", Topic: topic.name, Err: err}
+	}
+	r, err := openRedrive(ctx, b, topic, spec)
+	if err == nil {
+		err = r.run(ctx)
+	}
+	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer stop()
+	err = errors.Join(err, r.close(closing))
+	if err != nil {
+		return r.result, &Error{Op: "redrive", Topic: topic.name, Err: err}
+	}
+	return r.result, nil
+}
+
+type redrive struct {
+	spec   redriveSpec
+	recv   driver.Receiver
+	out    *outlet
+	passed []driver.Settlement // released at the end, or they would come again at once
+	result Redriven
+}
+
+func openRedrive(ctx context.Context, b driver.Queuer, t *topicCore, spec redriveSpec) (*redrive, error) {
+	r := &redrive{spec: spec}
+	name := t.settings.deadLetterTo
+	if name == "" {
+		name = deadLetterName(t.name, spec.group)
+	}
+	var err error
+	r.out, err = openOutlet(ctx, b, driver.Target{Topic: t.driver(), Group: spec.group})
+	if err != nil {
+		return r, err
+	}
+	r.recv, err = b.OpenQueue(ctx, driver.Source{
+		Topics: []driver.Topic{{Name: name, Role: driver.DeadLetter}}, Prefetch: redriveBatch, Name: t.name + " redrive",
+	})
+	return r, err
+}
+
+func (r *redrive) run(ctx context.Context) error {
+	dst := make([]*driver.Delivery, 0, redriveBatch)
+	for {
+		room := redriveBatch
+		if r.spec.limit > 0 {
+			room = min(room, r.spec.limit-r.result.Moved)
+		}
+		if room == 0 {
+			return nil
+		}
+		waiting, stop := context.WithTimeout(ctx, redriveIdle)
+		got, err := r.recv.Receive(waiting, dst[:0:room])
+		idle := waiting.Err() != nil
+		stop()
+		if len(got) > 0 {
+			if err := r.move(ctx, got); err != nil {
+				return err
+			}
+			continue
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case idle:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// move sends what was asked for and settles what was confirmed.
+func (r *redrive) move(ctx context.Context, got []*driver.Delivery) error {
+	var recs []driver.Record
+	var done []driver.Settlement
+	for _, d := range got {
+		if r.spec.reasons != nil && !r.spec.reasons[deadLetterInfo(d).Reason] {
+			r.passed = append(r.passed, driver.Settlement{Delivery: d})
+			r.result.Passed++
+			continue
+		}
+		rec := recordOf(d)
+		rec.Control = driver.Control{Published: d.Control.Published}
+		recs = append(recs, rec)
+		done = append(done, driver.Settlement{Delivery: d, Verdict: driver.Done})
+	}
+	if len(r.passed) > maxPassedOver {
+		return fmt.Errorf("more than %d dead letters have other reasons; redrive those first", maxPassedOver)
+	}
+	if len(recs) == 0 {
+		return nil
+	}
+	sendErr := r.out.deliver(ctx, recs)
+	confirmed := done[:0]
+	for i, s := range done {
+		if driver.EntryError(sendErr, i) == nil {
+			confirmed = append(confirmed, s)
+		}
+	}
+	r.result.Moved += len(confirmed)
+	if len(confirmed) == 0 {
+		return sendErr
+	}
+	settling, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer stop()
+	return errors.Join(sendErr, r.recv.Settle(settling, confirmed))
+}
+
+func (r *redrive) close(ctx context.Context) error {
+	var errs []error
+	if r.recv != nil {
+		if len(r.passed) > 0 {
+			errs = append(errs, r.recv.Settle(ctx, r.passed))
+		}
+		errs = append(errs, r.recv.Close(ctx))
+	}
+	if r.out != nil {
+		errs = append(errs, r.out.close(ctx))
+	}
+	return errors.Join(errs...)
+}

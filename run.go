@@ -1,0 +1,88 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// A Runner does something until its context ends, and returns nil when it then stopped cleanly.
+type Runner interface {
+	Run(ctx context.Context) error
+}
+
+// A Preparer is a [Runner] that can check and open everything first. The start that Prepare returns runs; called with a
+// context that has ended it only closes what was opened. [Run] calls it exactly once.
+type Preparer interface {
+	Prepare(ctx context.Context) (start func(context.Context) error, err error)
+}
+
+// Run prepares all of rs, and only when all of them are ready starts them. What is wrong with any of them is reported
+// together, and then none is started. It runs until ctx ends or one of them fails, which stops the others; then each
+// drains: nothing more is received, handlers in hand go on for up to their drain time with a live context, and everything
+// is settled and closed. Brokers and publishers stay open: they belong to who opened them. An in-process broker, which
+// forgets at exit what it holds, is emptied first, within the drain time.
+//
+// Run returns nil after a clean stop. An [*AbandonedError] in its result counts what was left undone. It installs no signal
+// handler; signal.NotifyContext makes a context that ends at a signal.
+func Run(ctx context.Context, rs ...Runner) error {
+	if ctx.Value(fleetKey{}) == nil {
+		ctx = withFleet(ctx, newFleet())
+	}
+	starts, err := prepare(ctx, rs)
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	errs := make([]error, len(starts))
+	var wg sync.WaitGroup
+	for i, start := range starts {
+		wg.Go(func() {
+			errs[i] = start(running)
+			if errs[i] != nil {
+				stop()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// prepare prepares all, or closes what was prepared and returns every mistake.
+func prepare(ctx context.Context, rs []Runner) ([]func(context.Context) error, error) {
+	if len(rs) == 0 {
+		return nil, &Error{Op: "run", Err: errors.New("nothing to run")}
+	}
+	var starts []func(context.Context) error
+	var errs []error
+	for i, r := range rs {
+		if r == nil || r == Runner((*Consumer)(nil)) {
+			errs = append(errs, &Error{Op: "run", Err: fmt.Errorf("runner %d is nil", i+1)})
+			continue
+		}
+		p, ok := r.(Preparer)
+		if !ok {
+			starts = append(starts, r.Run)
+			continue
+		}
+		start, err := p.Prepare(ctx)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		starts = append(starts, start)
+	}
+	if len(errs) == 0 {
+		return starts, nil
+	}
+	ended, stop := context.WithCancel(ctx)
+	stop()
+	for _, start := range starts {
+		if err := start(ended); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return nil, errors.Join(errs...)
+}

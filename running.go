@@ -1,0 +1,245 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// settleTimeout bounds a call that settles or moves. It is the engine's own time: a message whose handler used up its
+// deadline is settled all the same.
+const settleTimeout = 10 * time.Second
+
+// running is one Run of a consumer, from Prepare to the end. Its phases are intake, hand, settle and close: first nothing
+// more is received, then handlers in hand end, then their outcomes are settled, then everything is closed.
+type running struct {
+	c      *Consumer
+	origin Origin
+	clock  clock
+	health healthState
+	fleet  *fleet
+
+	workers []*worker
+	retries *outlet // back to the source: the topic, or the group alone
+	dead    *outlet // nil without dead letters
+	holds   *holdConsumer
+
+	volatile bool
+	paused   atomic.Bool
+	draining atomic.Bool   // the handlers' context has ended
+	failed   chan struct{} // closed by the first fail
+	failOnce sync.Once
+	failure  error
+	closing  sync.Once
+}
+
+func newRunning(ctx context.Context, c *Consumer) *running {
+	r := &running{
+		c: c, failed: make(chan struct{}), fleet: fleetOf(ctx),
+		origin: Origin{Consumer: c.spec.name, Topic: c.source.topic.name, Group: c.source.group},
+	}
+	r.clock.exact = c.spec.exactTime
+	r.health.init(c.spec.stallAfter)
+	return r
+}
+
+// open opens outlets and receivers, dead letters first: nothing is received before its way out exists.
+func (r *running) open(ctx context.Context) error {
+	c := r.c
+	var err error
+	if !c.spec.noDeadLetters {
+		to := driver.Topic{Name: c.deadLetterName(), Role: driver.DeadLetter}
+		r.dead, err = openOutlet(ctx, c.source.broker, driver.Target{Topic: to, Topology: c.source.topology})
+		if err != nil {
+			return err
+		}
+	}
+	back := driver.Target{Topic: c.source.topic.driver(), Group: c.source.group, Topology: c.source.topology}
+	if r.retries, err = openOutlet(ctx, c.source.broker, back); err != nil {
+		return err
+	}
+	if err := r.openHolds(ctx); err != nil {
+		return err
+	}
+	receivers, err := c.openReceivers(ctx)
+	for _, recv := range receivers {
+		r.workers = append(r.workers, newWorker(r, recv))
+		r.volatile = r.volatile || recv.Info().Volatile
+	}
+	return err
+}
+
+// openHolds opens hold topics and their mover where the broker cannot delay.
+func (r *running) openHolds(ctx context.Context) error {
+	if r.retries.holder != nil {
+		return nil
+	}
+	if err := r.retries.openHolds(ctx); err != nil {
+		return err
+	}
+	queuer, err := Need[driver.Queuer](r.c.source.broker)
+	if err != nil {
+		return err
+	}
+	r.holds, err = openHoldConsumer(ctx, queuer, r.retries, r.c.spec.name)
+	if err == nil {
+		r.holds.report = func(to string, err error) { r.emit(&MoveBlocked{Origin: r.origin, To: to, Err: err}) }
+	}
+	return err
+}
+
+// run receives until ctx ends or the broker is closed, then stops in order.
+func (r *running) run(ctx context.Context) error {
+	defer r.close()
+	if ctx.Err() != nil {
+		return nil
+	}
+	kept := context.WithoutCancel(ctx)
+	hand, endHand := context.WithCancelCause(kept)
+	defer endHand(ErrReturned)
+	intake, stopIntake := context.WithCancel(kept)
+	defer stopIntake()
+
+	var beside sync.WaitGroup // everything but lanes; they may be abandoned, these never
+	r.emit(&Started{Origin: r.origin})
+	r.health.set(StateRunning)
+	for _, w := range r.workers {
+		w.start(hand, intake, &beside)
+	}
+	if r.holds != nil {
+		beside.Go(func() { r.holds.run(intake) })
+	}
+	watching, stopWatching := context.WithCancel(kept)
+	beside.Go(func() { r.watch(watching) })
+
+	r.fleet.join(r)
+	select {
+	case <-ctx.Done():
+	case <-r.failed:
+	}
+	err := r.stop(stopIntake, endHand)
+	stopWatching()
+	beside.Wait()
+	r.fleet.leave(r)
+	return err
+}
+
+// stop is the order of the end.
+func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCauseFunc) error {
+	r.health.set(StateDraining)
+	deadline := time.NewTimer(r.c.spec.drain)
+	defer deadline.Stop()
+	over := make(chan struct{})
+	settled := make(chan struct{})
+	defer close(settled)
+	go func() {
+		defer close(over)
+		select {
+		case <-deadline.C:
+		case <-settled:
+		}
+	}()
+	left := 0
+	if r.volatile && !r.isFailed() {
+		left = r.fleet.empty(r, over)
+	}
+	stopIntake()
+	for _, w := range r.workers {
+		w.stop()
+	}
+	abandoned := r.wait(over, endHand)
+	for _, w := range r.workers {
+		w.finish()
+	}
+	if r.isFailed() {
+		return r.failure
+	}
+	if abandoned > 0 || left > 0 {
+		return &AbandonedError{Handlers: abandoned, Left: left}
+	}
+	return nil
+}
+
+// wait waits for the lanes: for the drain time with a live context, for the grace after it ended. It returns the number
+// of handlers that had not returned even then.
+func (r *running) wait(over <-chan struct{}, endHand context.CancelCauseFunc) int {
+	lanes := make(chan struct{})
+	go func() {
+		for _, w := range r.workers {
+			<-w.lanesDone
+		}
+		close(lanes)
+	}()
+	select {
+	case <-lanes:
+		return 0
+	case <-over:
+	}
+	r.draining.Store(true)
+	endHand(ErrDraining)
+	grace := time.NewTimer(r.c.spec.grace)
+	defer grace.Stop()
+	select {
+	case <-lanes:
+		return 0
+	case <-grace.C:
+	}
+	n := 0
+	for _, w := range r.workers {
+		n += w.abandon()
+	}
+	return n
+}
+
+// fail ends the run with an error that receiving again cannot mend.
+func (r *running) fail(err error) {
+	r.failOnce.Do(func() {
+		r.failure = err
+		close(r.failed)
+	})
+}
+
+func (r *running) isFailed() bool {
+	select {
+	case <-r.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+// close ends everything that open opened. What is unsettled goes back to the broker.
+func (r *running) close() {
+	r.closing.Do(func() {
+		ctx, stop := context.WithTimeout(context.Background(), settleTimeout)
+		defer stop()
+		for _, w := range r.workers {
+			if err := w.recv.Close(ctx); err != nil && !errors.Is(err, ErrClosed) {
+				r.emit(&SettleFailed{Origin: r.origin, Err: err})
+			}
+		}
+		if r.holds != nil {
+			r.holds.close(ctx)
+		}
+		for _, o := range []*outlet{r.retries, r.dead} {
+			if o != nil {
+				_ = o.close(ctx)
+			}
+		}
+		r.clock.close()
+	})
+}
+
+// emit passes an event to the consumer's event functions.
+func (r *running) emit(e Event) {
+	for _, f := range r.c.spec.events {
+		f(e)
+	}
+}
+
+// listening reports whether anybody wants events, so that none is made in vain.
+func (r *running) listening() bool { return len(r.c.spec.events) > 0 }

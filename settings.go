@@ -1,0 +1,106 @@
+package wherry
+
+import (
+	"fmt"
+)
+
+const (
+	defaultBodyLimit   = 10 << 20
+	defaultHeaderLimit = 64 << 10
+	// controlReserve is kept free of every limit on a record, so that what could be published can always be held and
+	// dead-lettered with its control data.
+	controlReserve = 8 << 10
+	// maxErrorText is where the text of an error is cut before it travels.
+	maxErrorText = 1 << 10
+)
+
+// settings are what topics, consumers and publishers have in common. A consumer's or publisher's own wins over its
+// topic's; nil and zero mean not set.
+type settings struct {
+	retry         *RetryPolicy
+	noDeadLetters bool
+	deadLetterTo  string
+	bodyLimit     int
+	headerLimit   int
+	errs          []error
+}
+
+func (s *settings) fail(format string, args ...any) {
+	s.errs = append(s.errs, fmt.Errorf(format, args...))
+}
+
+// over returns s with what it leaves open taken from base.
+func (s settings) over(base settings) settings {
+	if s.retry == nil {
+		s.retry = base.retry
+	}
+	if !s.noDeadLetters && s.deadLetterTo == "" {
+		s.noDeadLetters, s.deadLetterTo = base.noDeadLetters, base.deadLetterTo
+	}
+	if s.bodyLimit == 0 {
+		s.bodyLimit = base.bodyLimit
+	}
+	if s.headerLimit == 0 {
+		s.headerLimit = base.headerLimit
+	}
+	return s
+}
+
+// filled returns s with defaults in place of what is not set.
+func (s settings) filled() settings {
+	if s.retry == nil {
+		s.retry = &RetryPolicy{}
+	}
+	policy := s.retry.withDefaults()
+	s.retry = &policy
+	if s.bodyLimit == 0 {
+		s.bodyLimit = defaultBodyLimit
+	}
+	if s.headerLimit == 0 {
+		s.headerLimit = defaultHeaderLimit
+	}
+	return s
+}
+
+func (s *settings) setRetry(p RetryPolicy) {
+	if s.retry != nil {
+		s.fail("two retry policies: one replaces the other as a whole, so that only one can be meant")
+	}
+	if err := p.validate(); err != nil {
+		s.fail("%w", err)
+	}
+	s.retry = &p
+}
+
+func (s *settings) setDeadLetterTo(name string) {
+	if err := checkName(name); err != nil {
+		s.fail("dead-letter topic: %w", err)
+	}
+	if s.noDeadLetters {
+		s.fail("both NoDeadLetters and DeadLetterTo")
+	}
+	s.deadLetterTo = name
+}
+
+func (s *settings) setNoDeadLetters() {
+	if s.deadLetterTo != "" {
+		s.fail("both NoDeadLetters and DeadLetterTo")
+	}
+	s.noDeadLetters = true
+}
+
+func (s *settings) setBodyLimit(n int) {
+	if n <= 0 {
+		s.fail("body limit is %d bytes, want at least 1", n)
+		return
+	}
+	s.bodyLimit = n
+}
+
+func (s *settings) setHeaderLimit(n int) {
+	if n <= 0 {
+		s.fail("header limit is %d bytes, want at least 1", n)
+		return
+	}
+	s.headerLimit = n
+}

@@ -1,0 +1,120 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A Source is where the messages of a consumer come from: a topic on a broker, in one of the broker's manners. It is made
+// by [Queue] or [Group] and opened by what consumes it. The zero Source is refused at start.
+type Source[T any] struct {
+	spec  *sourceSpec
+	topic *topicSpec[T]
+}
+
+// sourceSpec is the part that does not depend on the type.
+type sourceSpec struct {
+	broker   driver.Broker
+	open     func(ctx context.Context, s driver.Source) (driver.Receiver, error)
+	topic    *topicCore
+	group    string
+	topology driver.Topology
+	errs     []error
+}
+
+func (s *sourceSpec) fail(format string, args ...any) {
+	s.errs = append(s.errs, fmt.Errorf(format, args...))
+}
+
+// driver is the source as a broker sees it.
+func (s *sourceSpec) driver(name string, prefetch int) driver.Source {
+	return driver.Source{
+		Topics: []driver.Topic{s.topic.driver()}, Group: s.group, Prefetch: prefetch, Topology: s.topology, Name: name,
+	}
+}
+
+// Queue is a source whose every message goes to one of its consumers. The topic must not be a fan-out.
+func Queue[T any](b driver.Queuer, t TopicOf[T], opts ...SourceOption) Source[T] {
+	s := newSource(t, opts)
+	if isNil(b) {
+		s.spec.fail("the broker is nil")
+		return s
+	}
+	s.spec.broker, s.spec.open = b, b.OpenQueue
+	if s.topic.fanout {
+		s.spec.fail("the topic is a fan-out: consume it with Group")
+	}
+	return s
+}
+
+// Group is a source whose every message goes to one member of the group g, whatever other groups do. The topic must be a
+// fan-out.
+func Group[T any](b driver.Grouper, g string, t TopicOf[T], opts ...SourceOption) Source[T] {
+	s := newSource(t, opts)
+	s.spec.group = g
+	if err := checkName(g); err != nil {
+		s.spec.fail("group: %w", err)
+	}
+	if isNil(b) {
+		s.spec.fail("the broker is nil")
+		return s
+	}
+	s.spec.broker, s.spec.open = b, b.OpenGroup
+	if !s.topic.fanout {
+		s.spec.fail("the topic is a queue: consume it with Queue, or declare it with Fanout")
+	}
+	return s
+}
+
+func newSource[T any](t TopicOf[T], opts []SourceOption) Source[T] {
+	s := Source[T]{spec: &sourceSpec{}}
+	if t != nil {
+		s.topic = t.topicOf()
+	}
+	if s.topic == nil {
+		s.topic = &topicSpec[T]{}
+		s.topic.fail("the topic is the zero value; make one with NewTopic")
+	}
+	s.spec.topic = &s.topic.topicCore
+	for _, o := range opts {
+		if o == nil {
+			s.spec.fail("a source option is nil")
+			continue
+		}
+		o.applySource(s.spec)
+	}
+	return s
+}
+
+// err is everything that is wrong with the source and its topic.
+func (s *sourceSpec) err() error {
+	return errors.Join(s.topic.err(), errors.Join(s.errs...))
+}
+
+// isNil reports a nil interface; a typed nil is the caller's to avoid, and fails when it is first called.
+func isNil(b driver.Broker) bool { return b == nil }
+
+// Verify creates nothing at the broker: what is missing or differs is an error at start.
+func Verify() EndpointOption { return topologyOption(driver.Verify) }
+
+type topologyOption driver.Topology
+
+func (o topologyOption) applyPublish(p *publishSpec) { p.topology = driver.Topology(o) }
+func (o topologyOption) applySource(s *sourceSpec)   { s.topology = driver.Topology(o) }
+
+// Need returns b as the ability A, for a broker that was chosen at run time. Its error names broker and ability and
+// matches [errors.ErrUnsupported].
+//
+//	g, err := wherry.Need[driver.Grouper](b)
+func Need[A driver.Broker](b driver.Broker) (A, error) {
+	a, ok := b.(A)
+	if !ok {
+		var none A
+		return none, fmt.Errorf("wherry: %T is not a %s: %w", b, reflect.TypeFor[A](), errors.ErrUnsupported)
+	}
+	return a, nil
+}

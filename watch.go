@@ -1,0 +1,151 @@
+package wherry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+const (
+	shortestLook = 10 * time.Millisecond
+	longestLook  = time.Second
+)
+
+// watch looks at the consumer every so often: whether a handler overran its timeout, and whether it makes progress while
+// work waits.
+func (r *running) watch(ctx context.Context) {
+	spec := &r.c.spec
+	every := min(max(min(spec.stallAfter, spec.timeout)/8, shortestLook), longestLook)
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			r.look(time.Now())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *running) look(now time.Time) {
+	r.reportOverruns(now)
+	depth, known := r.depth()
+	waits, handled, busy := r.work(depth, known)
+
+	h := &r.health
+	h.mu.Lock()
+	h.backlog, h.oldest = -1, 0
+	if known {
+		h.backlog = depth.Ready
+		if !depth.Oldest.IsZero() {
+			h.oldest = now.Sub(depth.Oldest)
+		}
+	}
+	moved := handled != h.handled || !waits || !h.awaySince.IsZero() || r.paused.Load() || h.state != StateRunning
+	h.handled = handled
+	var recovered time.Duration
+	if moved {
+		h.progress = now
+		if !h.stalled.IsZero() {
+			recovered = max(now.Sub(h.stalled), 1)
+			h.stalled, h.cause = time.Time{}, ""
+		}
+	}
+	late := now.Sub(h.progress)
+	begins := late >= h.stallAfter && h.stalled.IsZero()
+	h.mu.Unlock()
+
+	if recovered > 0 {
+		r.emit(&Recovered{Origin: r.origin, After: recovered})
+	}
+	if !begins {
+		return
+	}
+	cause, stack := r.cause(busy)
+	h.mu.Lock()
+	h.stalled, h.cause = now, cause
+	h.mu.Unlock()
+	r.emit(&Stalled{Origin: r.origin, Cause: cause, Stack: stack, For: late})
+}
+
+// work says whether there is anything to do, how much was done, and which lane has been at it longest.
+func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint64, oldest *lane) {
+	waits = known && depth.Ready > 0
+	var since driver.Stamp
+	for _, w := range r.workers {
+		w.mu.Lock()
+		waits = waits || w.unsettled > 0
+		handled += w.handled
+		for _, l := range w.lanes {
+			if l.started != 0 && (since == 0 || l.started < since) {
+				since, oldest = l.started, l
+			}
+		}
+		w.mu.Unlock()
+	}
+	return waits, handled, oldest
+}
+
+// cause says why a consumer makes no progress.
+func (r *running) cause(busy *lane) (text, stack string) {
+	if blocked := r.blockedMoves(); blocked != "" {
+		return blocked, ""
+	}
+	if busy != nil {
+		w := busy.w
+		w.mu.Lock()
+		id, started, goroutine := "", busy.started, busy.goroutine
+		if held := busy.heldLocked(); len(held) > 0 {
+			id = held[0].ID.String()
+		}
+		w.mu.Unlock()
+		if started != 0 {
+			took := time.Since(started.Time()).Round(time.Millisecond)
+			return fmt.Sprintf("handler blocked for %v on message %s", took, id), stackOf(goroutine)
+		}
+	}
+	for _, w := range r.workers {
+		if waiter, ok := w.recv.(driver.Waiter); ok {
+			if why := waiter.Waiting(); why != "" {
+				return why, ""
+			}
+		}
+		w.mu.Lock()
+		starved := w.starved
+		w.mu.Unlock()
+		if starved {
+			return fmt.Sprintf("credit exhausted: %d messages unsettled", w.credit), ""
+		}
+	}
+	return "work waits at the broker and none is delivered", ""
+}
+
+// reportOverruns tells of each handler that is past its timeout, once.
+func (r *running) reportOverruns(now time.Time) {
+	timeout := r.c.spec.timeout
+	if timeout == never {
+		return
+	}
+	for _, w := range r.workers {
+		var over []*Overran
+		w.mu.Lock()
+		for _, l := range w.lanes {
+			if l.started == 0 || l.overran || now.Sub(l.started.Time()) < timeout {
+				continue
+			}
+			l.overran = true
+			e := &Overran{Origin: r.origin, Took: now.Sub(l.started.Time()), Stack: stackOf(l.goroutine)}
+			if held := l.heldLocked(); len(held) > 0 {
+				e.ID = held[0].ID.String()
+			}
+			over = append(over, e)
+		}
+		w.mu.Unlock()
+		for _, e := range over {
+			r.emit(e)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package wherry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A worker is a receiver with its lanes. The lanes share one buffer: a lane that is done settles and takes the next
+// delivery under one lock, and the lane that finds the buffer empty receives. So a slow handler holds up its own lane
+// only, and no goroutine stands between the broker and the handler.
+//
+// At most one wake is in flight: a lane that takes a delivery and leaves others, or leaves nobody receiving, wakes one
+// parked lane, which does the same. Waking all at once is what makes other engines slower with every lane.
+type worker struct {
+	r           *running
+	recv        driver.Receiver
+	info        driver.Info
+	credit      int
+	settleBatch int
+	linger      time.Duration
+	extender    driver.Extender
+	lanes       []*lane
+	lanesDone   chan struct{}   // closed when every lane returned
+	intake      context.Context // ends when nothing more is to be received
+	hand        context.Context // ends when the drain time is over
+	settleBase  context.Context // does not end
+
+	mu        sync.Mutex // guards the fields below
+	buf       []*driver.Delivery
+	head      int
+	space     [2][]*driver.Delivery // one is the buffer, the other where the next Receive appends
+	turn      int
+	receiving bool
+	waking    bool
+	starved   bool // nobody receives because the credit is used up
+	stopped   bool
+	done      bool // finished: nothing is flushed any more
+	late      bool // handlers were abandoned: outcomes that come now are too late
+	idle      []*lane
+	unsettled int
+	handled   uint64
+
+	out       *flush // decided, not yet given to the broker
+	flying    []*flush
+	spare     []*flush
+	lingering bool
+	timer     *time.Timer
+	settling  sync.WaitGroup
+
+	movers  [2]*mover
+	tenures tenures
+	leases  leases
+}
+
+func newWorker(r *running, recv driver.Receiver) *worker {
+	w := &worker{r: r, recv: recv, info: recv.Info(), lanesDone: make(chan struct{})}
+	w.credit = r.c.spec.credit(w.info.Volatile)
+	w.settleBatch = max(w.info.SettleBatch, 1)
+	w.linger = w.info.SettleLinger
+	setDefault(&w.linger, time.Millisecond)
+	w.extender, _ = recv.(driver.Extender)
+	w.leases.init(w)
+	return w
+}
+
+// start starts the lanes and, beside them, what the receiver's abilities need.
+func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
+	w.begin(hand, intake)
+	n := w.r.c.spec.concurrency
+	if w.r.c.newBulk != nil {
+		n = 1
+	}
+	for range n {
+		w.lanes = append(w.lanes, newLane(w))
+	}
+	var lanes sync.WaitGroup
+	for _, l := range w.lanes {
+		lanes.Add(1)
+		go l.loop(driver.Settlement{}, lanes.Done)
+	}
+	go func() {
+		lanes.Wait()
+		close(w.lanesDone)
+	}()
+	w.follow(beside)
+}
+
+// begin readies the worker to receive.
+func (w *worker) begin(hand, intake context.Context) {
+	w.hand, w.intake, w.settleBase = hand, intake, context.WithoutCancel(hand)
+	w.out = w.freshLocked()
+}
+
+// last settles what the lane finished, for a lane that takes no more.
+func (w *worker) last(l *lane, s driver.Settlement) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.finishLocked(l)
+	if s.Delivery != nil {
+		w.settleLocked(s)
+	}
+}
+
+// next settles what the lane finished, if anything, and returns the lane's next delivery, or nil at the end.
+func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
+	w.mu.Lock()
+	if w.late {
+		w.mu.Unlock()
+		w.tellTooLate(1)
+		return nil
+	}
+	w.finishLocked(l)
+	if s.Delivery != nil {
+		w.settleLocked(s)
+		if len(w.out.batch) >= w.settleBatch {
+			w.flushLocked()
+		}
+	}
+	for {
+		if w.stopped || w.r.paused.Load() {
+			w.dropBufferLocked()
+			if w.stopped {
+				w.mu.Unlock()
+				return nil
+			}
+			w.parkLocked(l)
+			continue
+		}
+		if d := w.popLocked(); d != nil {
+			l.hold(d, w.r.clock.now())
+			w.lingerLocked()
+			w.wakeLocked()
+			w.mu.Unlock()
+			return d
+		}
+		if w.receiving || !w.roomLocked() {
+			w.parkLocked(l)
+			continue
+		}
+		w.receiveLocked(w.intake)
+	}
+}
+
+// finishLocked notes that the lane has nothing in hand.
+func (w *worker) finishLocked(l *lane) {
+	w.handled += uint64(l.countLocked())
+	l.release()
+}
+
+// tellTooLate reports outcomes of handlers that were abandoned.
+func (w *worker) tellTooLate(n int) {
+	w.r.emit(&SettleFailed{Origin: w.r.origin, Count: n, Err: errTooLate})
+}
+
+// popLocked takes the first of the buffer.
+func (w *worker) popLocked() *driver.Delivery {
+	if w.head == len(w.buf) {
+		return nil
+	}
+	d := w.buf[w.head]
+	w.buf[w.head] = nil
+	w.head++
+	return d
+}
+
+// wakeLocked wakes one parked lane if there is something for it to do.
+func (w *worker) wakeLocked() {
+	if len(w.idle) == 0 || w.waking {
+		return
+	}
+	if w.head == len(w.buf) && w.receiving {
+		return
+	}
+	w.waking = true
+	l := w.idle[len(w.idle)-1]
+	w.idle = w.idle[:len(w.idle)-1]
+	l.wake <- struct{}{}
+}
+
+// parkLocked waits until the lane is woken. It gives up the lock meanwhile.
+func (w *worker) parkLocked(l *lane) {
+	if w.owingLocked() && !w.done {
+		w.flushLocked() // and look again
+		return
+	}
+	w.idle = append(w.idle, l)
+	w.mu.Unlock()
+	<-l.wake
+	w.mu.Lock()
+	w.waking = false
+}
+
+// wakeAllLocked wakes every parked lane, at the end and after a pause.
+func (w *worker) wakeAllLocked() {
+	for _, l := range w.idle {
+		l.wake <- struct{}{}
+	}
+	w.idle = w.idle[:0]
+}
+
+// roomLocked reports whether the credit allows another delivery. What is decided is given to the broker first, since it
+// may be what uses the credit up.
+func (w *worker) roomLocked() bool {
+	if w.unsettled >= w.credit && w.owingLocked() {
+		w.flushLocked()
+	}
+	w.starved = w.unsettled >= w.credit
+	return !w.starved
+}
+
+// dropBufferLocked gives what no lane has touched back to the broker.
+func (w *worker) dropBufferLocked() int {
+	n := 0
+	for d := w.popLocked(); d != nil; d = w.popLocked() {
+		w.settleLocked(driver.Settlement{Delivery: d})
+		n++
+	}
+	w.buf, w.head = w.buf[:0], 0
+	return n
+}
+
+// share answers a receiver that is wanted elsewhere: what no lane has touched goes back.
+func (w *worker) share() {
+	w.mu.Lock()
+	n := w.dropBufferLocked()
+	if n > 0 {
+		w.flushLocked()
+	}
+	w.mu.Unlock()
+	if n > 0 && w.r.listening() {
+		w.r.emit(&Released{Origin: w.r.origin, Count: n, Why: "another worker is idle"})
+	}
+}
+
+// stop ends the intake: the buffer goes back, parked lanes end, others end after the delivery in their hands.
+func (w *worker) stop() {
+	w.mu.Lock()
+	w.stopped = true
+	n := w.dropBufferLocked()
+	w.wakeAllLocked()
+	if w.owingLocked() {
+		w.flushLocked()
+	}
+	w.mu.Unlock()
+	if n > 0 && w.r.listening() {
+		w.r.emit(&Released{Origin: w.r.origin, Count: n, Why: "stopping"})
+	}
+}
+
+// resume lets parked lanes look again.
+func (w *worker) resume() {
+	w.mu.Lock()
+	w.wakeAllLocked()
+	w.mu.Unlock()
+}
+
+// abandon gives up the handlers that did not return, and returns how many. Their deliveries are neither settled nor
+// touched: closing the receiver leaves them to the broker.
+func (w *worker) abandon() int {
+	w.mu.Lock()
+	w.late = true
+	var ids []string
+	var stack string
+	n := 0
+	for _, l := range w.lanes {
+		for _, d := range l.heldLocked() {
+			ids = append(ids, d.ID.String())
+		}
+		if l.busyLocked() {
+			n++
+			if stack == "" {
+				stack = stackOf(l.goroutine)
+			}
+		}
+	}
+	w.mu.Unlock()
+	if n > 0 {
+		w.r.emit(&Abandoned{Origin: w.r.origin, IDs: ids, Stack: stack})
+	}
+	return n
+}
+
+// finish gives everything that is decided to the broker and stops what is beside the lanes.
+func (w *worker) finish() {
+	for _, m := range w.moversNow() {
+		m.finish()
+	}
+	w.mu.Lock()
+	if w.owingLocked() {
+		w.flushLocked()
+	}
+	w.done = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.mu.Unlock()
+	w.settling.Wait()
+}
