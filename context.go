@@ -19,6 +19,7 @@ type lazyContext struct {
 	base     context.Context // of the worker: ends when the drain time is over
 	deadline driver.Stamp    // 0: none
 	cause    error           // of the deadline
+	clock    *clock          // to look at the deadline without a timer
 
 	touched atomic.Bool
 	mu      sync.Mutex // guards the fields below
@@ -82,8 +83,13 @@ func (c *lazyContext) Deadline() (time.Time, bool) {
 // Done implements [context.Context].
 func (c *lazyContext) Done() <-chan struct{} { return c.made().Done() }
 
-// Err implements [context.Context].
-func (c *lazyContext) Err() error { return c.made().Err() }
+// Err implements [context.Context]. While the context has not ended it does not touch it, so that asking is cheap.
+func (c *lazyContext) Err() error {
+	if !c.touched.Load() && c.base.Err() == nil && (c.deadline == 0 || c.clock.now() < c.deadline) {
+		return nil
+	}
+	return c.made().Err()
+}
 
 // Value implements [context.Context].
 func (c *lazyContext) Value(key any) any { return c.made().Value(key) }

@@ -54,7 +54,7 @@ func (l *lane) hold(d *driver.Delivery, now driver.Stamp) {
 func (l *lane) begin(now driver.Stamp) {
 	l.started = now
 	if l.ctx == nil || l.ctx.touched.Load() {
-		l.ctx = &lazyContext{base: l.w.hand, cause: ErrHandlerTimeout}
+		l.ctx = &lazyContext{base: l.w.hand, cause: ErrHandlerTimeout, clock: &l.w.r.clock}
 	}
 	if timeout := l.w.r.c.spec.timeout; timeout != never {
 		l.ctx.arm(now + driver.Stamp(timeout))

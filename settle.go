@@ -88,7 +88,7 @@ func (w *worker) freshLocked() *flush {
 	}
 	return &flush{
 		batch: make([]driver.Settlement, 0, w.settleBatch),
-		ctx:   lazyContext{base: w.settleBase, cause: errSettleTimeout},
+		ctx:   lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock},
 	}
 }
 
@@ -134,7 +134,7 @@ func (w *worker) settle(f *flush) {
 		w.settleAgain(&f.ctx, f.batch, err)
 	}
 	if !f.ctx.end(context.Canceled) {
-		f.ctx = lazyContext{base: w.settleBase, cause: errSettleTimeout}
+		f.ctx = lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock}
 	}
 }
 
