@@ -29,7 +29,7 @@ func TestSurface(t *testing.T) {
 	}
 	imp := set.Importer(token.NewFileSet())
 	var text strings.Builder
-	for _, path := range set.Packages {
+	for _, path := range slices.Sorted(slices.Values(set.Packages)) {
 		if strings.Contains(path, "/internal/") {
 			continue
 		}
