@@ -167,7 +167,10 @@ func tooLarge(t *T) {
 			rec.Headers = []driver.Header{{Key: "h", Value: "v"}}
 			rec.Body = make([]byte, rest-2)
 		}
-		err := s.try(ctx, rec)
+		var err error
+		if !t.until(ctx, "Send", t.h.Wait, func() { err = s.s.Send(ctx, []driver.Record{rec}) }) {
+			t.FailNow()
+		}
 		if !errors.Is(err, driver.ErrTooLarge) || !errors.Is(err, driver.ErrNotSent) {
 			t.Errorf("%d bytes, one over the limit with the %s: %v, want ErrTooLarge and ErrNotSent", rec.Size(), over, err)
 		}

@@ -1,0 +1,227 @@
+package drivertest
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/mem"
+)
+
+// A broken broker is a correct one with some of its calls replaced. A nil field leaves the call as it is.
+type broken struct {
+	*mem.Broker
+	open    func(b *mem.Broker, s driver.Source) (driver.Source, error) // before a receiver is opened
+	target  func(b *mem.Broker, t driver.Target) driver.Target
+	send    func(s driver.Sender, batch []driver.Record, send sendFunc) error
+	limits  func(driver.SendLimits) driver.SendLimits
+	receive func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error)
+	settle  func(r *brokenReceiver, ctx context.Context, batch []driver.Settlement) error
+	info    func(driver.Info) driver.Info
+	closing func(r *brokenReceiver, ctx context.Context) error
+	closed  func(s *brokenSender, ctx context.Context) error
+	depth   func(driver.Depth) driver.Depth
+	declare func(error) error
+}
+
+type sendFunc func([]driver.Record) error
+
+func (b *broken) OpenSender(ctx context.Context, t driver.Target) (driver.Sender, error) {
+	if b.target != nil {
+		t = b.target(b.Broker, t)
+	}
+	s, err := b.Broker.OpenSender(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	w := &brokenSender{Sender: s, b: b}
+	if h, ok := s.(driver.Holder); ok {
+		return &brokenHolder{brokenSender: w, Holder: h}, nil
+	}
+	return w, nil
+}
+
+func (b *broken) OpenQueue(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	return b.wrap(s, func(s driver.Source) (driver.Receiver, error) { return b.Broker.OpenQueue(ctx, s) })
+}
+
+func (b *broken) OpenGroup(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	return b.wrap(s, func(s driver.Source) (driver.Receiver, error) { return b.Broker.OpenGroup(ctx, s) })
+}
+
+func (b *broken) wrap(s driver.Source, open func(driver.Source) (driver.Receiver, error)) (driver.Receiver, error) {
+	if b.open != nil {
+		var err error
+		if s, err = b.open(b.Broker, s); err != nil {
+			return nil, err
+		}
+	}
+	r, err := open(s)
+	if err != nil {
+		return nil, err
+	}
+	return &brokenReceiver{
+		Receiver: r, Revoker: r.(driver.Revoker), Waiter: r.(driver.Waiter), Sharer: r.(driver.Sharer), b: b,
+	}, nil
+}
+
+func (b *broken) Depth(ctx context.Context, s driver.Source) (driver.Depth, error) {
+	d, err := b.Broker.Depth(ctx, s)
+	if b.depth != nil {
+		d = b.depth(d)
+	}
+	return d, err
+}
+
+func (b *broken) Declare(ctx context.Context, t driver.Topic, mode driver.Topology) error {
+	err := b.Broker.Declare(ctx, t, mode)
+	if b.declare != nil {
+		err = b.declare(err)
+	}
+	return err
+}
+
+type brokenSender struct {
+	driver.Sender
+	b    *broken
+	shut atomic.Bool
+}
+
+type brokenHolder struct {
+	*brokenSender
+	driver.Holder
+}
+
+func (s *brokenSender) Limits() driver.SendLimits {
+	if s.b.limits != nil {
+		return s.b.limits(s.Sender.Limits())
+	}
+	return s.Sender.Limits()
+}
+
+func (s *brokenSender) Send(ctx context.Context, batch []driver.Record) error {
+	send := func(rs []driver.Record) error { return s.Sender.Send(ctx, rs) }
+	if s.b.send != nil {
+		return s.b.send(s.Sender, batch, send)
+	}
+	return send(batch)
+}
+
+func (s *brokenHolder) SendAt(ctx context.Context, batch []driver.Record) error {
+	send := func(rs []driver.Record) error { return s.Holder.SendAt(ctx, rs) }
+	if s.b.send != nil {
+		return s.b.send(s.Sender, batch, send)
+	}
+	return send(batch)
+}
+
+func (s *brokenSender) Close(ctx context.Context) error {
+	if s.b.closed != nil {
+		return s.b.closed(s, ctx)
+	}
+	return s.Sender.Close(ctx)
+}
+
+type brokenReceiver struct {
+	driver.Receiver
+	driver.Revoker
+	driver.Waiter
+	driver.Sharer
+	b     *broken
+	count int // of calls, for those that break now and then
+	kept  []*driver.Delivery
+}
+
+func (r *brokenReceiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
+	if r.b.receive != nil {
+		return r.b.receive(r, ctx, dst)
+	}
+	return r.Receiver.Receive(ctx, dst)
+}
+
+func (r *brokenReceiver) Settle(ctx context.Context, batch []driver.Settlement) error {
+	if r.b.settle != nil {
+		return r.b.settle(r, ctx, batch)
+	}
+	return r.Receiver.Settle(ctx, batch)
+}
+
+func (r *brokenReceiver) Info() driver.Info {
+	if r.b.info != nil {
+		return r.b.info(r.Receiver.Info())
+	}
+	return r.Receiver.Info()
+}
+
+func (r *brokenReceiver) Close(ctx context.Context) error {
+	if r.b.closing != nil {
+		return r.b.closing(r, ctx)
+	}
+	return r.Receiver.Close(ctx)
+}
+
+// harness is a harness whose broker is broken by b, a copy of which each case gets.
+func (b broken) harness() Harness {
+	return Harness{
+		Virtual: true, Messages: 100, MaxRecord: 1 << 20,
+		Setup: func(_ testing.TB, h *Harness) {
+			one := b
+			one.Broker = mem.New(mem.Config{MaxRecord: 1 << 20})
+			h.Open = func(testing.TB) driver.Broker { return &one }
+		},
+	}
+}
+
+// failing returns the names of the cases that fail, without those that need hooks and those of groups when the same
+// case exists for queues.
+func failing(t *testing.T, h Harness) []string {
+	t.Helper()
+	found := Find(t, h)
+	var names []string
+	for _, c := range Cases() {
+		twice := c.kind.needs == Group && !strings.Contains(c.Name, "group/independent") && !strings.Contains(c.Name, "group/target")
+		if !c.Applies(found) || len(c.Hooks) > 0 || twice {
+			continue
+		}
+		if err := c.Check(t, h); err != nil {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func TestCorrectBrokerPasses(t *testing.T) {
+	t.Parallel()
+	if names := failing(t, broken{}.harness()); len(names) > 0 {
+		t.Errorf("a correct broker fails %q", names)
+	}
+}
+
+func TestEveryCaseHasAName(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, c := range Cases() {
+		if c.Name == "" || c.Sentence == "" || c.Run == nil {
+			t.Errorf("%+v is not complete", c)
+		}
+		if seen[c.Name] {
+			t.Errorf("two cases are named %q", c.Name)
+		}
+		seen[c.Name] = true
+		if last := c.Sentence[len(c.Sentence)-1]; last != '.' {
+			t.Errorf("%s: %q is no sentence", c.Name, c.Sentence)
+		}
+	}
+}
+
+// quick is a harness that gives up soon and runs outside a bubble, for brokers that hang.
+func (b broken) quick() Harness {
+	h := b.harness()
+	h.Virtual = false
+	h.Wait = 300 * time.Millisecond
+	h.Quiet = 20 * time.Millisecond
+	return h
+}
