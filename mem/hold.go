@@ -136,40 +136,40 @@ func (s *sender) MaxHold() time.Duration { return 0 }
 
 // SendAt never waits: what finds no place among the records that wait fails with [driver.ErrFull]. A record that is due
 // already becomes ready at once, even in a full queue, and is refused by the same bound.
-func (s *sender) SendAt(ctx context.Context, batch []driver.Record, due time.Time) error {
+func (s *sender) SendAt(ctx context.Context, batch []driver.Record) error {
 	if err := ctx.Err(); err != nil {
 		return notSent(context.Cause(ctx))
 	}
 	if len(batch) == 0 {
 		return nil
 	}
-	wait := max(0, time.Until(due))
 	if !s.b.calm.Load() {
-		return s.sendAtOdd(ctx, batch, wait)
+		return s.sendAtOdd(ctx, batch)
 	}
-	return s.putAt(batch, wait)
+	return s.putAt(batch)
 }
 
-// putAt places a batch that becomes ready after wait.
-func (s *sender) putAt(batch []driver.Record, wait time.Duration) error {
+// putAt places a batch of which each record becomes ready at its due time.
+func (s *sender) putAt(batch []driver.Record) error {
 	p := placing{s: s, batch: batch}
 	defer p.drop()
-	at := s.b.now() + wait
 	for p.at < len(batch) {
 		if err := p.lock(); err != nil {
 			p.failRest(err)
 			break
 		}
-		p.fillAt(at, wait > 0)
+		p.fillAt()
 		p.unlock()
 	}
 	return p.failed.err(len(batch))
 }
 
 // fillAt is fill for records that wait for their due time.
-func (p *placing) fillAt(at time.Duration, wait bool) {
+func (p *placing) fillAt() {
+	now := time.Now()
 	for ; p.at < len(p.batch); p.at++ {
 		r := &p.batch[p.at]
+		wait := time.Duration(r.Due - driver.StampOf(now))
 		size := r.Size()
 		if err := p.refuse(r, size); err != nil {
 			p.fail(err)
@@ -191,9 +191,9 @@ func (p *placing) fillAt(at time.Duration, wait bool) {
 		}
 		for i, q := range p.queues {
 			e := p.copy(i, q, r, size)
-			if wait {
+			if wait > 0 {
 				e.delayed = true
-				q.hold(e, at)
+				q.hold(e, p.s.b.now()+wait)
 			} else {
 				q.push(e)
 			}
