@@ -16,7 +16,7 @@ import (
 type Broker struct {
 	cfg   Config
 	wrong error // what is wrong with cfg
-	start time.Time
+	clock clock
 
 	// calm is true while no fault is switched on and no weakness concerns the way of a record, so that one load keeps
 	// all of that off the fast path.
@@ -45,12 +45,12 @@ func New(c Config) *Broker {
 	b := &Broker{
 		cfg:       c,
 		wrong:     c.check(),
-		start:     time.Now(),
 		done:      make(chan struct{}),
 		topics:    map[string]*topic{},
 		receivers: map[*receiver]struct{}{},
 	}
 	b.cfg.fill()
+	b.clock.start = time.Now()
 	b.faults.b = b
 	b.calm.Store(!b.cfg.Weak.odd())
 	return b
@@ -82,7 +82,13 @@ func (b *Broker) OpenSender(ctx context.Context, t driver.Target) (driver.Sender
 	if err != nil {
 		return nil, err
 	}
-	s := &sender{b: b, target: t, most: b.cfg.bound(t.Topic.Role), inline: min(inlineCopy, b.cfg.MaxRecord)}
+	s := &sender{
+		b:      b,
+		target: t,
+		most:   b.cfg.bound(t.Topic.Role),
+		inline: min(inlineCopy, b.cfg.MaxRecord),
+		done:   make(chan struct{}),
+	}
 	s.route.Store(r)
 	if b.cfg.Weak.NoHold {
 		return plain{s}, nil

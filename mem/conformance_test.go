@@ -10,25 +10,35 @@ import (
 	"github.com/wherryhq/wherry/mem"
 )
 
-// harness is a broker for each case, made with cfg. All connections of a case are that broker.
-func harness(cfg mem.Config) drivertest.Harness {
+// harness is a broker for each case, made with cfg. All connections of a case are that broker. Its connections are cut
+// by cut, and its tenures end after grace.
+func harness(cfg mem.Config, cut mem.Cut, grace time.Duration) drivertest.Harness {
 	return drivertest.Harness{
 		Virtual: true,
 		Setup: func(_ testing.TB, h *drivertest.Harness) {
 			b := mem.New(cfg)
 			h.Open = func(testing.TB) driver.Broker { return b }
-		},
-		Lacks: map[string]string{
-			drivertest.HookInject: "the broker has no client but this driver",
-			drivertest.HookCut:    "fault switches come",
-			drivertest.HookRevoke: "fault switches come",
+			h.Inject = func(tb testing.TB, t driver.Topic, r driver.Record) {
+				if err := b.Faults().Inject(t.Name, r); err != nil {
+					tb.Fatal(err)
+				}
+			}
+			h.Cut = func(testing.TB, driver.Broker) func() {
+				b.Faults().Disconnect(cut)
+				return b.Faults().Reconnect
+			}
+			h.Revoke = func(tb testing.TB, r driver.Receiver) {
+				if err := b.Faults().RevokeReceiver(r, grace); err != nil {
+					tb.Fatal(err)
+				}
+			}
 		},
 	}
 }
 
 func TestAbilities(t *testing.T) {
 	t.Parallel()
-	found := drivertest.Find(t, harness(mem.Config{Lease: time.Second}))
+	found := drivertest.Find(t, harness(mem.Config{Lease: time.Second}, mem.HardCut, 0))
 	for _, a := range []drivertest.Ability{
 		drivertest.Queue, drivertest.Group, drivertest.Declare, drivertest.Inspect, drivertest.Hold, drivertest.Bounded,
 		drivertest.Lease, drivertest.Revoke, drivertest.Waiting, drivertest.Share, drivertest.Delay,
@@ -41,13 +51,13 @@ func TestAbilities(t *testing.T) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, cfg := range map[string]mem.Config{
-		"plain": {},
-		"lease": {Lease: 30 * time.Second},
+	for name, h := range map[string]drivertest.Harness{
+		"plain": harness(mem.Config{}, mem.HardCut, 0),
+		"lease": harness(mem.Config{Lease: 30 * time.Second}, mem.SoftCut, time.Second),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			drivertest.Run(t, harness(cfg))
+			drivertest.Run(t, h)
 		})
 	}
 }

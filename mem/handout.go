@@ -60,7 +60,7 @@ func (h *handout) dress(e *entry) {
 }
 
 // give puts an entry into the member's hand.
-func (m *member) give(e *entry) *driver.Delivery {
+func (m *member) give(e *entry) *handout {
 	q := m.q
 	h := q.handout()
 	q.delivered++
@@ -76,7 +76,7 @@ func (m *member) give(e *entry) *driver.Delivery {
 	e.hand = h
 	e.count++
 	h.dress(e)
-	return &h.delivery
+	return h
 }
 
 // drop takes a handout out of its owner's hand and returns its entry. It stays in the slice, where it is known by its

@@ -115,6 +115,17 @@ func (q *queue) unhold(e *entry) {
 	}
 }
 
+// cancelHold takes an entry out of the heap.
+func (q *queue) cancelHold(e *entry) {
+	for i := range q.delay.heap {
+		if q.delay.heap[i].e == e {
+			heap.Remove(&q.delay.heap, i)
+			q.unhold(e)
+			return
+		}
+	}
+}
+
 // holds reports whether one more record of this size may wait for its due time. What is ready above the bound came from
 // here and still counts.
 func (q *queue) holds(size int) bool {
@@ -146,11 +157,11 @@ func (s *sender) SendAt(ctx context.Context, batch []driver.Record) error {
 	if !s.b.calm.Load() {
 		return s.sendAtOdd(ctx, batch)
 	}
-	return s.putAt(batch)
+	return s.putAt(batch, s.b.dueAt)
 }
 
-// putAt places a batch of which each record becomes ready at its due time.
-func (s *sender) putAt(batch []driver.Record) error {
+// putAt places a batch of which each record becomes ready when due says.
+func (s *sender) putAt(batch []driver.Record, due func(*driver.Record) time.Duration) error {
 	p := placing{s: s, batch: batch}
 	defer p.drop()
 	for p.at < len(batch) {
@@ -158,18 +169,17 @@ func (s *sender) putAt(batch []driver.Record) error {
 			p.failRest(err)
 			break
 		}
-		p.fillAt()
+		p.fillAt(due)
 		p.unlock()
 	}
 	return p.failed.err(len(batch))
 }
 
 // fillAt is fill for records that wait for their due time.
-func (p *placing) fillAt() {
-	now := time.Now()
+func (p *placing) fillAt(due func(*driver.Record) time.Duration) {
+	now := p.s.b.now()
 	for ; p.at < len(p.batch); p.at++ {
 		r := &p.batch[p.at]
-		wait := time.Duration(r.Due - driver.StampOf(now))
 		size := r.Size()
 		if err := p.refuse(r, size); err != nil {
 			p.fail(err)
@@ -189,11 +199,12 @@ func (p *placing) fillAt() {
 			p.fail(errFull)
 			continue
 		}
+		at := due(r)
 		for i, q := range p.queues {
 			e := p.copy(i, q, r, size)
-			if wait > 0 {
+			if at > now {
 				e.delayed = true
-				q.hold(e, p.s.b.now()+wait)
+				q.hold(e, at)
 			} else {
 				q.push(e)
 			}

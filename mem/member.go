@@ -3,6 +3,7 @@ package mem
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -21,8 +22,8 @@ type member struct {
 	woken bool // the wake of the queue is on its way here
 	since uint64
 	gone  bool // the receiver closed
-	// ending is set while a revocation lets what is in hand be settled; nothing is taken meanwhile.
-	ending bool
+	// ending is running while a revocation lets what is in hand be settled; nothing is taken meanwhile.
+	ending *time.Timer
 }
 
 // arrive takes the member out of those that wait, however it came back.
@@ -54,17 +55,21 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 		}
 		return dst, m.r.wiped()
 	}
+	calm := q.b.calm.Load()
+	if !calm && m.ending == nil {
+		q.lossy()
+	}
 	n := m.share(cap(dst) - len(dst))
 	if n == 0 {
-		if wait && !m.ending {
+		if wait && m.ending == nil {
 			q.await(m)
 		}
 		q.unlock()
 		return dst, nil
 	}
-	if q.b.calm.Load() {
+	if calm {
 		for range n {
-			dst = append(dst, m.give(q.pop()))
+			dst = append(dst, &m.give(q.pop()).delivery)
 		}
 	} else {
 		dst = m.takeOdd(dst, n)
@@ -82,7 +87,7 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 
 // share is how many of the ready entries the member may take now: all, or its part while others wait for some.
 func (m *member) share(space int) int {
-	if m.ending {
+	if m.ending != nil {
 		return 0
 	}
 	q := m.q
@@ -100,6 +105,7 @@ func (m *member) part() {
 	q.mu.Lock()
 	m.arrive()
 	m.gone = true
+	m.stopEnding()
 	if i := slices.Index(q.members, m); i >= 0 {
 		q.members = slices.Delete(q.members, i, i+1)
 	}

@@ -121,15 +121,19 @@ func (q *queue) unlockAndWake() {
 	}
 }
 
-// end makes the queue take and give no more, for the reason err. What it holds is dropped; what is in hand is stale.
-func (q *queue) end(err error) {
+// end makes the queue take and give no more, for the reason err. What it holds is dropped, and what is in hand can be
+// settled no more; the tenures that end so are returned.
+func (q *queue) end(err error) []ended {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.over != nil {
-		return
+		return nil
 	}
 	q.over = err
+	var all []ended
 	for _, m := range q.members {
+		all = append(all, ended{m.r, driver.Revocation{Tenure: m.tenure, Until: time.Now(), Lost: true}})
+		m.stopEnding()
 		m.abandon()
 	}
 	q.room.end(err)
@@ -138,6 +142,7 @@ func (q *queue) end(err error) {
 	q.lease.end()
 	q.ready, q.bytes, q.free, q.handouts = ring{}, 0, nil, nil
 	q.idle, q.waking = nil, false
+	return all
 }
 
 // depth adds what is here.
@@ -153,6 +158,3 @@ func (q *queue) depth(d *driver.Depth, oldest *driver.Stamp) {
 		}
 	}
 }
-
-// now is the time since the broker was made, by the monotonic clock.
-func (b *Broker) now() time.Duration { return time.Since(b.start) }

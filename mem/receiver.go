@@ -3,6 +3,7 @@ package mem
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,7 +26,10 @@ type receiver struct {
 	source driver.Source
 	wake   chan struct{} // holds one value: look again
 	wanted chan struct{} // holds one value
-	turn   int           // the member that is asked first; used by Receive alone
+
+	// Receive alone uses these.
+	turn   int  // the member that is asked first
+	rejoin bool // the topology was wiped: the next Receive looks for its queues again
 
 	revocations chan driver.Revocation
 	notifying   sync.WaitGroup // sends on revocations
@@ -35,8 +39,6 @@ type receiver struct {
 	mu      sync.Mutex // guards the fields below; taken after Broker.mu, before a queue's
 	members []*member  // replaced when the topology was wiped; by Receive alone, which therefore reads it without mu
 	closed  bool
-	lost    error // what the next Receive reports
-	rejoin  bool  // the topology was wiped: the next Receive looks for its queues again
 }
 
 var (
@@ -85,6 +87,27 @@ func (b *Broker) join(r *receiver) error {
 	return nil
 }
 
+// rejoin is join after the topology was wiped.
+func (b *Broker) rejoin(r *receiver) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.usable(); err != nil {
+		return err
+	}
+	if err := b.join(r); err != nil {
+		return err
+	}
+	r.rejoin = false
+	return nil
+}
+
+// wiped reports that the receiver's queues are gone.
+func (r *receiver) wiped() error {
+	r.leave()
+	r.rejoin = true
+	return fmt.Errorf("mem: %w: %w", driver.ErrDisconnected, errWiped)
+}
+
 // Info is the same for every receiver of a broker.
 func (r *receiver) Info() driver.Info {
 	return driver.Info{
@@ -122,7 +145,12 @@ func (r *receiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driv
 // take returns what is there. When there is nothing it has put the receiver among those that wait.
 func (r *receiver) take(dst []*driver.Delivery) ([]*driver.Delivery, error) {
 	if !r.b.calm.Load() {
-		if stop, err := r.trouble(); stop || err != nil {
+		if wait, err := r.trouble(); wait || err != nil {
+			return dst, err
+		}
+	}
+	if r.rejoin {
+		if err := r.b.rejoin(r); err != nil {
 			return dst, err
 		}
 	}

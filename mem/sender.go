@@ -27,6 +27,7 @@ type sender struct {
 	inline int // the largest record of the fast path
 	route  atomic.Pointer[route]
 	closed atomic.Bool
+	done   chan struct{} // closed by Close
 }
 
 // plain is a sender without the ability to delay.
@@ -110,6 +111,7 @@ func (s *sender) Close(context.Context) error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	close(s.done)
 	for _, q := range s.route.Load().all() {
 		q.evictAll(s, driver.ErrClosed)
 	}

@@ -1,0 +1,179 @@
+package mem
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// credit is how many more deliveries the receivers of the queue may have together. The caller holds the lock.
+func (q *queue) credit() int {
+	w := &q.b.cfg.Weak
+	if w.CreditPerQueue == 0 {
+		return math.MaxInt
+	}
+	used := q.inFlight
+	if w.DelaysEatCredit {
+		used += q.delay.heap.Len() - q.delay.messages
+	}
+	return max(0, w.CreditPerQueue-used)
+}
+
+// tags are a member's deliveries by number, where tokens are numbers.
+type tags struct {
+	last uint64
+	hand map[uint64]*handout
+}
+
+// tag names a handout by a number that begins again with each tenure.
+func (m *member) tag(h *handout) {
+	if !m.q.b.cfg.Weak.ReuseTags {
+		return
+	}
+	if m.tags.hand == nil {
+		m.tags.hand = map[uint64]*handout{}
+	}
+	m.tags.last++
+	m.tags.hand[m.tags.last] = h
+	h.delivery.Token = driver.Token{A: m.tags.last, B: m.place}
+}
+
+// named is what a delivery names: a handout or, where tokens are numbers, the member that knows it.
+type named struct {
+	q *queue // nil when it names nothing
+	h *handout
+	m *member
+}
+
+func (r *receiver) name(d *driver.Delivery) named {
+	if d == nil {
+		return named{}
+	}
+	if h := handoutOf(d); h != nil {
+		return named{q: h.q, h: h}
+	}
+	if members := r.currentMembers(); r.b.cfg.Weak.ReuseTags && d.Token.B < uint64(len(members)) {
+		m := members[d.Token.B]
+		return named{q: m.q, m: m}
+	}
+	return named{}
+}
+
+// find returns the handout. With an error, it is what a broker that accepts late settlements would take it for. The
+// caller holds the lock of the queue.
+func (n named) find(r *receiver, d *driver.Delivery, now time.Duration) (*handout, error) {
+	if n.h != nil {
+		return n.h, n.h.check(r, d, now)
+	}
+	m := n.m
+	h := m.tags.hand[d.Token.A]
+	switch {
+	case h == nil || h.owner != m:
+		return nil, errSettled
+	case h.tenure != d.Tenure:
+		return h, errSettled
+	case now != 0 && h.end <= now:
+		h.expire()
+		return h, errLease
+	default:
+		delete(m.tags.hand, d.Token.A)
+		return h, nil
+	}
+}
+
+// settleLate applies a settlement to whoever has the record now, as a broker does that does not look who asks.
+func (q *queue) settleLate(h *handout, s *driver.Settlement) error {
+	e := h.e
+	if e == nil || e.life != h.life {
+		return errSettled // the record is done
+	}
+	done := s.Verdict == driver.Done
+	switch e.state {
+	case inHand:
+		// It is in another's hand, whose memory stays as it is.
+		other := e.hand
+		other.lose()
+		if done {
+			q.recycle(e)
+		} else {
+			q.requeue(e)
+		}
+	case ready:
+		if i := q.ready.index(e); done && i >= 0 {
+			q.ready.remove(i)
+			q.bytes -= e.size
+			q.recycle(e)
+			q.admit()
+		}
+	case held:
+		if done {
+			q.cancelHold(e)
+			q.recycle(e)
+		}
+	case spare:
+		return errSettled
+	}
+	return nil
+}
+
+// A window remembers the ids that were sent to a topic for a while.
+type window struct {
+	mu    sync.Mutex
+	seen  map[driver.ID]time.Duration
+	order []sighting // oldest first
+}
+
+type sighting struct {
+	id driver.ID
+	at time.Duration
+}
+
+// meet notes an id, and reports whether it was met within the last keep.
+func (w *window) meet(id driver.ID, now, keep time.Duration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.order) > 0 && now-w.order[0].at >= keep {
+		if old := w.order[0]; w.seen[old.id] == old.at {
+			delete(w.seen, old.id)
+		}
+		w.order = w.order[1:]
+	}
+	if _, ok := w.seen[id]; ok {
+		return true
+	}
+	if w.seen == nil {
+		w.seen = map[driver.ID]time.Duration{}
+	}
+	w.seen[id] = now
+	w.order = append(w.order, sighting{id, now})
+	return false
+}
+
+// forget takes back what meet noted.
+func (w *window) forget(id driver.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.seen, id)
+}
+
+// once calls put unless the record is a repetition that the broker drops with success.
+func (s *sender) once(r *driver.Record, put func() error) error {
+	keep := s.b.cfg.Weak.Dedup
+	if keep == 0 || r.Unique || r.ID.IsZero() {
+		return put()
+	}
+	if _, err := s.queues(); err != nil {
+		return err
+	}
+	w := s.route.Load().topic.dedup
+	if w.meet(r.ID, s.b.now(), keep) {
+		return nil
+	}
+	err := put()
+	if err != nil {
+		w.forget(r.ID)
+	}
+	return err
+}
