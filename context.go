@@ -91,5 +91,10 @@ func (c *lazyContext) Err() error {
 	return c.made().Err()
 }
 
-// Value implements [context.Context].
-func (c *lazyContext) Value(key any) any { return c.made().Value(key) }
+// Value implements [context.Context]. Whoever derives a context asks for Done first, so that by then the real one answers.
+func (c *lazyContext) Value(key any) any {
+	if !c.touched.Load() {
+		return c.base.Value(key)
+	}
+	return c.made().Value(key)
+}

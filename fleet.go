@@ -57,21 +57,21 @@ func (f *fleet) now() []*running {
 	return rs
 }
 
-// empty keeps r consuming until nothing is left that a consumer of the fleet would receive, or over is closed. It returns
-// what was left in r's own source.
-func (f *fleet) empty(r *running, over <-chan struct{}) int {
+// empty keeps r consuming until nothing is left that a consumer of the fleet would receive, and reports whether it came to
+// that before over was closed.
+func (f *fleet) empty(r *running, over <-chan struct{}) bool {
 	tick := time.NewTicker(emptyPoll)
 	defer tick.Stop()
 	for {
 		if f.isEmpty() {
-			return 0
+			return true
 		}
 		select {
 		case <-tick.C:
 		case <-over:
-			return r.left()
+			return false
 		case <-r.failed:
-			return 0
+			return true
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/wherryhq/wherry/driver"
 )
 
 // State is what a consumer is doing.
@@ -69,6 +71,10 @@ type healthState struct {
 	cause    string
 	oldest   time.Duration
 	backlog  int64
+
+	asked      time.Time // when the broker was last asked what waits
+	depth      driver.Depth
+	depthKnown bool
 }
 
 func (h *healthState) init(stallAfter time.Duration) {

@@ -172,7 +172,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 	for i, one := range batch {
 		recs[i] = one.rec
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(m.w.hand), settleTimeout)
+	ctx, stop := context.WithTimeout(m.w.settleBase, settleTimeout)
 	defer stop()
 	var err error
 	if m.out == m.w.r.dead {

@@ -163,7 +163,7 @@ func (r *redrive) move(ctx context.Context, got []*driver.Delivery) error {
 	var recs []driver.Record
 	var done []driver.Settlement
 	for _, d := range got {
-		if r.spec.reasons != nil && !r.spec.reasons[deadLetterInfo(d).Reason] {
+		if !r.wants(deadLetterInfo(d)) {
 			r.passed = append(r.passed, driver.Settlement{Delivery: d})
 			r.result.Passed++
 			continue
@@ -193,6 +193,14 @@ func (r *redrive) move(ctx context.Context, got []*driver.Delivery) error {
 	settling, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer stop()
 	return errors.Join(sendErr, r.recv.Settle(settling, confirmed))
+}
+
+// wants reports whether a dead letter was asked for. Several groups may share a dead-letter topic.
+func (r *redrive) wants(i DeadLetterInfo) bool {
+	if i.Group != "" && i.Group != r.spec.group {
+		return false
+	}
+	return r.spec.reasons == nil || r.spec.reasons[i.Reason]
 }
 
 func (r *redrive) close(ctx context.Context) error {

@@ -143,30 +143,39 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		case <-settled:
 		}
 	}()
-	left := 0
-	if r.volatile && !r.isFailed() {
-		left = r.fleet.empty(r, over)
-	}
+	emptied := !r.volatile || r.isFailed() || r.fleet.empty(r, over)
 	stopIntake()
 	for _, w := range r.workers {
 		w.stop()
 	}
-	abandoned := r.wait(over, endHand)
+	handlers, messages := r.wait(over, endHand)
+	// Settling has at least the grace, and at most what the drain left and the grace.
+	last := time.AfterFunc(r.c.spec.grace, func() {
+		<-over
+		for _, w := range r.workers {
+			w.endSettling()
+		}
+	})
+	defer last.Stop()
 	for _, w := range r.workers {
 		w.finish()
 	}
 	if r.isFailed() {
 		return r.failure
 	}
-	if abandoned > 0 || left > 0 {
-		return &AbandonedError{Handlers: abandoned, Left: left}
+	left := 0
+	if !emptied {
+		left = max(r.left()-messages, 0)
+	}
+	if handlers > 0 || left > 0 {
+		return &AbandonedError{Handlers: handlers, Left: left}
 	}
 	return nil
 }
 
 // wait waits for the lanes: for the drain time with a live context, for the grace after it ended. It returns the number
-// of handlers that had not returned even then.
-func (r *running) wait(over <-chan struct{}, endHand context.CancelCauseFunc) int {
+// of handlers that had not returned even then, and of their messages.
+func (r *running) wait(over <-chan struct{}, endHand context.CancelCauseFunc) (handlers, messages int) {
 	lanes := make(chan struct{})
 	go func() {
 		for _, w := range r.workers {
@@ -176,7 +185,7 @@ func (r *running) wait(over <-chan struct{}, endHand context.CancelCauseFunc) in
 	}()
 	select {
 	case <-lanes:
-		return 0
+		return 0, 0
 	case <-over:
 	}
 	r.draining.Store(true)
@@ -185,14 +194,14 @@ func (r *running) wait(over <-chan struct{}, endHand context.CancelCauseFunc) in
 	defer grace.Stop()
 	select {
 	case <-lanes:
-		return 0
+		return 0, 0
 	case <-grace.C:
 	}
-	n := 0
 	for _, w := range r.workers {
-		n += w.abandon()
+		h, m := w.abandon()
+		handlers, messages = handlers+h, messages+m
 	}
-	return n
+	return handlers, messages
 }
 
 // fail ends the run with an error that receiving again cannot mend.

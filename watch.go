@@ -11,6 +11,8 @@ import (
 const (
 	shortestLook = 10 * time.Millisecond
 	longestLook  = time.Second
+	// shortestAsk is how often the broker is asked what waits, at the most.
+	shortestAsk = time.Second
 )
 
 // watch looks at the consumer every so often: whether a handler overran its timeout, and whether it makes progress while
@@ -32,7 +34,7 @@ func (r *running) watch(ctx context.Context) {
 
 func (r *running) look(now time.Time) {
 	r.reportOverruns(now)
-	depth, known := r.depth()
+	depth, known := r.waiting(now)
 	waits, handled, busy := r.work(depth, known)
 
 	h := &r.health
@@ -69,6 +71,23 @@ func (r *running) look(now time.Time) {
 	h.stalled, h.cause = now, cause
 	h.mu.Unlock()
 	r.emit(&Stalled{Origin: r.origin, Cause: cause, Stack: stack, For: late})
+}
+
+// waiting is what waits at the broker, by an answer that is not much older than a stall would be noticed late.
+func (r *running) waiting(now time.Time) (driver.Depth, bool) {
+	h := &r.health
+	h.mu.Lock()
+	fresh := now.Sub(h.asked) < min(max(h.stallAfter/8, shortestAsk), h.stallAfter)
+	depth, known := h.depth, h.depthKnown
+	h.mu.Unlock()
+	if fresh {
+		return depth, known
+	}
+	depth, known = r.depth()
+	h.mu.Lock()
+	h.asked, h.depth, h.depthKnown = now, depth, known
+	h.mu.Unlock()
+	return depth, known
 }
 
 // work says whether there is anything to do, how much was done, and which lane has been at it longest.

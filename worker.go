@@ -26,7 +26,8 @@ type worker struct {
 	lanesDone   chan struct{}   // closed when every lane returned
 	intake      context.Context // ends when nothing more is to be received
 	hand        context.Context // ends when the drain time is over
-	settleBase  context.Context // does not end
+	settleBase  context.Context // ends when even settling must
+	endSettling context.CancelFunc
 
 	mu        sync.Mutex // guards the fields below
 	buf       []*driver.Delivery
@@ -90,7 +91,8 @@ func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
 
 // begin readies the worker to receive.
 func (w *worker) begin(hand, intake context.Context) {
-	w.hand, w.intake, w.settleBase = hand, intake, context.WithoutCancel(hand)
+	w.hand, w.intake = hand, intake
+	w.settleBase, w.endSettling = context.WithCancel(context.WithoutCancel(hand))
 	w.out = w.freshLocked()
 }
 
@@ -257,30 +259,31 @@ func (w *worker) resume() {
 	w.mu.Unlock()
 }
 
-// abandon gives up the handlers that did not return, and returns how many. Their deliveries are neither settled nor
-// touched: closing the receiver leaves them to the broker.
-func (w *worker) abandon() int {
+// abandon gives up the handlers that did not return, and returns how many there are and how many messages they have.
+// Those are neither settled nor touched: closing the receiver leaves them to the broker.
+func (w *worker) abandon() (handlers, messages int) {
 	w.mu.Lock()
 	w.late = true
 	var ids []string
 	var stack string
-	n := 0
 	for _, l := range w.lanes {
+		if !l.busyLocked() {
+			continue
+		}
+		handlers++
 		for _, d := range l.heldLocked() {
+			messages++
 			ids = append(ids, d.ID.String())
 		}
-		if l.busyLocked() {
-			n++
-			if stack == "" {
-				stack = stackOf(l.goroutine)
-			}
+		if stack == "" {
+			stack = stackOf(l.goroutine)
 		}
 	}
 	w.mu.Unlock()
-	if n > 0 {
+	if handlers > 0 {
 		w.r.emit(&Abandoned{Origin: w.r.origin, IDs: ids, Stack: stack})
 	}
-	return n
+	return handlers, messages
 }
 
 // finish gives everything that is decided to the broker and stops what is beside the lanes.
@@ -298,4 +301,5 @@ func (w *worker) finish() {
 	}
 	w.mu.Unlock()
 	w.settling.Wait()
+	w.endSettling()
 }
