@@ -2,6 +2,7 @@ package mem
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -98,8 +99,9 @@ func (f *Faults) WipeTopology() {
 	b.rouseAll()
 }
 
-// Inject puts a record on a topic as a foreign program would: without control data, in every group of a fan-out, and
-// without waiting for room. It fails with [driver.ErrNoTopic] when the topic is unknown.
+// Inject puts a record on a topic as a foreign program would: in every group of a fan-out, without waiting for room, and
+// without Control. Reserved headers are read as a backend reads them off the wire, and are no headers of the delivery. It
+// fails with [driver.ErrNoTopic] when the topic is unknown.
 func (f *Faults) Inject(topic string, r driver.Record) error {
 	b := f.b
 	b.mu.Lock()
@@ -108,7 +110,7 @@ func (f *Faults) Inject(topic string, r driver.Record) error {
 	if t == nil {
 		return fmt.Errorf("mem: topic %q: %w", topic, driver.ErrNoTopic)
 	}
-	r.Control = driver.Control{}
+	foreign(&r)
 	for _, q := range t.all() {
 		q.mu.Lock()
 		e := q.spare()
@@ -117,4 +119,23 @@ func (f *Faults) Inject(topic string, r driver.Record) error {
 		q.unlock()
 	}
 	return nil
+}
+
+// foreign reads the reserved headers of r and takes them off.
+func foreign(r *driver.Record) {
+	r.Control = driver.Control{}
+	headers := r.Headers
+	r.Headers = nil
+	for _, h := range headers {
+		switch {
+		case !strings.HasPrefix(h.Key, driver.ReservedPrefix):
+			r.Headers = append(r.Headers, h)
+		case h.Key == driver.ControlHeader:
+			r.Control, _ = driver.ParseControl(h.Value) // what does not parse says nothing
+		case h.Key == driver.IDHeader && r.ID.IsZero():
+			r.ID.Text = h.Value
+		case h.Key == driver.ContentTypeHeader && r.ContentType == "":
+			r.ContentType = h.Value
+		}
+	}
 }
