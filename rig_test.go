@@ -150,3 +150,16 @@ func collectDead[T any](tb testing.TB, b driver.Queuer, t wherry.Topic[wherry.De
 	r.mustEnd()
 	return out
 }
+
+// jsonOrders is a codec of order.
+type jsonOrders = codec.JSON[order]
+
+// depthOf is what a queue still has, in any state.
+func depthOf(tb testing.TB, b *mem.Broker, topic string) int {
+	tb.Helper()
+	d, err := b.Depth(tb.Context(), driver.Source{Topics: []driver.Topic{{Name: topic}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return int(d.Ready + d.Held + d.InFlight)
+}
