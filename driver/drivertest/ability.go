@@ -1,7 +1,6 @@
 package drivertest
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -88,8 +87,7 @@ func (t *T) abilities() []Ability {
 	_, ok = b.(driver.Inspector)
 	add(ok, Inspect)
 
-	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-	defer cancel()
+	ctx := t.soon()
 	for _, k := range kinds {
 		if !k.can(b) {
 			continue

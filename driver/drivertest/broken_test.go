@@ -25,6 +25,15 @@ type broken struct {
 	closed  func(s *brokenSender, ctx context.Context) error
 	depth   func(driver.Depth) driver.Depth
 	declare func(error) error
+
+	hoarded *[][]byte
+}
+
+// hoard keeps the bodies for as long as the broker lives.
+func (b *broken) hoard(ds []*driver.Delivery) {
+	for _, d := range ds {
+		*b.hoarded = append(*b.hoarded, d.Body)
+	}
 }
 
 type sendFunc func([]driver.Record) error
@@ -169,6 +178,7 @@ func (b broken) harness() Harness {
 		Virtual: true, Messages: 100, MaxRecord: 1 << 20,
 		Setup: func(_ testing.TB, h *Harness) {
 			one := b
+			one.hoarded = &[][]byte{}
 			one.Broker = mem.New(mem.Config{MaxRecord: 1 << 20})
 			h.Open = func(testing.TB) driver.Broker { return &one }
 		},

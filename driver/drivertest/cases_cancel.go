@@ -125,8 +125,7 @@ func sendAfterClose(t *T) {
 	l := t.line()
 	s, r := l.sender(), l.receiver()
 	s.close()
-	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-	defer cancel()
+	ctx := t.soon()
 	for range 2 {
 		if err := s.try(ctx, t.record()); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("Send after Close: %v, want ErrClosed", err)

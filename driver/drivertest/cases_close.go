@@ -109,7 +109,7 @@ func closeBesideReceive(t *T) {
 		t.Errorf("the Receive that was waiting returned %v, want ErrClosed", err)
 	}
 	for range 2 {
-		if _, err := r.once(t.Context(), 1); !errors.Is(err, driver.ErrClosed) {
+		if _, err := r.once(t.soon(), 1); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("Receive after Close: %v, want ErrClosed", err)
 		}
 	}
@@ -125,8 +125,7 @@ func closeBroker(t *T) {
 	if err := waiting(); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("the Receive that was waiting returned %v, want ErrClosed", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-	defer cancel()
+	ctx := t.soon()
 	if _, err := r.once(ctx, 1); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("Receive after Broker.Close: %v, want ErrClosed", err)
 	}
@@ -199,7 +198,7 @@ func lateSettlement(t *T) {
 	next := l.receiver()
 	next.expect(records...)
 	for _, v := range []driver.Verdict{driver.Done, driver.Release} {
-		err := r.raw(t.Context(), settlements(v, old...)...)
+		err := r.raw(t.soon(), settlements(v, old...)...)
 		for i := range old {
 			if entry := driver.EntryError(err, i); !errors.Is(entry, driver.ErrRevoked) && !errors.Is(entry, driver.ErrClosed) {
 				t.Errorf("settling %s as %s after Close: %v, want ErrRevoked or ErrClosed", old[i].ID, v, entry)
@@ -220,14 +219,28 @@ func closeBesideSettle(t *T) {
 	ds := r.expect(records...)
 	names := slices.Clone(ids(ds))
 	r.forget(ds...) // those that are settled beside the close are the driver's again
-	var wg sync.WaitGroup
+	const callers, before, after = 4, 15, 5
 	errs := make([]error, len(ds))
-	for i := range ds {
-		wg.Go(func() { errs[i] = r.raw(context.Background(), settlements(driver.Done, ds[i])...) })
-		if i == len(ds)/2 {
-			wg.Go(r.close)
-		}
+	start, closed := make(chan struct{}, callers), make(chan struct{})
+	var wg sync.WaitGroup
+	for c := range callers {
+		wg.Go(func() {
+			each := len(ds) / callers
+			for i := range each {
+				switch i {
+				case before:
+					start <- struct{}{}
+				case each - after:
+					<-closed
+				}
+				at := c*each + i
+				errs[at] = r.raw(context.Background(), settlements(driver.Done, ds[at])...)
+			}
+		})
 	}
+	<-start
+	r.close()
+	close(closed)
 	wg.Wait()
 	var refused []string
 	for i, err := range errs {

@@ -142,6 +142,7 @@ func closeWhileCut(t *T) {
 	mend := t.h.Cut(t, l.b)
 	result := make(chan error, 1)
 	go func() {
+		defer close(result)
 		ctx, cancel := context.WithTimeout(context.Background(), 2*t.h.Wait)
 		defer cancel()
 		result <- s.try(ctx, t.record())

@@ -126,7 +126,7 @@ func duePerRecord(t *T) {
 			records[i].Due = driver.StampOf(now.Add(d))
 		}
 	}
-	if err := s.tryAt(t.Context(), records...); err != nil {
+	if err := s.tryAt(t.soon(), records...); err != nil {
 		t.Fatalf("SendAt: %v", err)
 	}
 	ds, at := r.arrivals(len(records))

@@ -67,12 +67,16 @@ func depthHeld(t *T) {
 	_, long := t.delays()
 	due := time.Now().Add(long)
 	s.sendAt(due, records...)
+	var last driver.Depth
+	told := false
 	l.depth(func(d driver.Depth) bool {
-		if time.Now().After(due) {
-			return true // too late to tell
-		}
-		return isOrUnknown(d.Ready, 0) && isOrUnknown(d.Held, held)
-	}, "3 held")
+		last = d
+		told = isOrUnknown(d.Ready, 0) && isOrUnknown(d.Held, held)
+		return told || time.Now().After(due)
+	}, "an answer")
+	if !told {
+		t.Errorf("Depth was %+v until they were due, want %d held and none ready", last, held)
+	}
 	r.done(r.expect(records...)...)
 	l.depth(func(d driver.Depth) bool { return isOrUnknown(d.Ready, 0) && isOrUnknown(d.Held, 0) }, "nothing")
 }
@@ -132,7 +136,10 @@ func shareWanted(t *T) {
 	r.expect(records...)
 	other := l.receiver()
 	came := make(chan []*driver.Delivery, 1)
-	go func() { came <- other.upTo(1, t.h.Wait) }()
+	go func() {
+		defer close(came)
+		came <- other.upTo(1, t.h.Wait)
+	}()
 	timer := time.NewTimer(t.h.Wait)
 	defer timer.Stop()
 	select {

@@ -150,8 +150,7 @@ func lateAfterLease(t *T) {
 	kept := r.expect(fresh...)
 	batch := settlements(driver.Done, kept[0], lost[0], kept[1], lost[1])
 	batch[3].Verdict = driver.Release
-	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-	defer cancel()
+	ctx := t.soon()
 	err := r.settle(ctx, batch...)
 	for i := range batch {
 		entry := driver.EntryError(err, i)

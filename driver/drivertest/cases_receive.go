@@ -84,7 +84,10 @@ func receiveWaits(t *T) {
 	}
 	// A receiver that already waits is woken.
 	came := make(chan []*driver.Delivery, 1)
-	go func() { came <- r.upTo(1, t.h.Wait) }()
+	go func() {
+		defer close(came)
+		came <- r.upTo(1, t.h.Wait)
+	}()
 	t.pause(t.h.Quiet / 5)
 	s.send(t.record())
 	ds := <-came
@@ -130,6 +133,7 @@ func receiveStops(t *T) {
 		ctx, cancel := f()
 		result := make(chan error, 1)
 		go func() {
+			defer close(result)
 			_, err := r.once(ctx, 1)
 			result <- err
 		}()

@@ -1,7 +1,6 @@
 package drivertest
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -137,8 +136,7 @@ func lateAfterRevocation(t *T) {
 	next, ds := l.revoke(r, old, records)
 	batch := settlements(driver.Done, old...)
 	batch[1].Verdict = driver.Release
-	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-	defer cancel()
+	ctx := t.soon()
 	err := r.settle(ctx, batch...)
 	for i := range batch {
 		if entry := driver.EntryError(err, i); !errors.Is(entry, driver.ErrRevoked) {

@@ -1,7 +1,6 @@
 package drivertest
 
 import (
-	"context"
 	"errors"
 
 	"github.com/wherryhq/wherry/driver"
@@ -51,8 +50,7 @@ func topologyCases() []Case {
 
 // verifySenderOpens reports the error of opening a sender to target under Verify.
 func (l *line) verifySender(target driver.Target) error {
-	ctx, cancel := context.WithTimeout(l.t.Context(), l.t.h.Wait)
-	defer cancel()
+	ctx := l.t.soon()
 	target.Topology = driver.Verify
 	s, err := l.b.OpenSender(ctx, target)
 	if err == nil {
@@ -127,8 +125,7 @@ func declareTwice(t *T) {
 	l := t.line()
 	d := l.b.(driver.Declarer)
 	declare := func(mode driver.Topology) error {
-		ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-		defer cancel()
+		ctx := t.soon()
 		return d.Declare(ctx, l.topic, mode)
 	}
 	t.wantNoTopic("Declare of an unknown topic under Verify", declare(driver.Verify))

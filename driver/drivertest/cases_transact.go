@@ -41,8 +41,7 @@ type transacted struct {
 
 func (l *line) transacted() *transacted {
 	t := l.t
-	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-	defer cancel()
+	ctx := t.soon()
 	r, err := l.b.(driver.Transactor).OpenTransacted(ctx, l.source())
 	if err != nil {
 		t.Fatalf("OpenTransacted: %v", err)
@@ -76,20 +75,20 @@ func (x *transacted) next(n int) ([]*driver.Delivery, driver.Tx) {
 
 func (x *transacted) send(tx driver.Tx, to driver.Target, records ...driver.Record) {
 	batch := cloneRecords(records)
-	if err := tx.Send(x.t.Context(), to, batch); err != nil {
+	if err := tx.Send(x.t.soon(), to, batch); err != nil {
 		x.t.Fatalf("Tx.Send: %v", err)
 	}
 	poison(batch)
 }
 
 func (x *transacted) commit(tx driver.Tx, ds ...*driver.Delivery) {
-	if err := tx.Commit(x.t.Context(), settlements(driver.Done, ds...)); err != nil {
+	if err := tx.Commit(x.t.soon(), settlements(driver.Done, ds...)); err != nil {
 		x.t.Fatalf("Commit: %v", err)
 	}
 }
 
 func (x *transacted) abort(tx driver.Tx) {
-	if err := tx.Abort(x.t.Context()); err != nil {
+	if err := tx.Abort(x.t.soon()); err != nil {
 		x.t.Fatalf("Abort: %v", err)
 	}
 }

@@ -49,8 +49,8 @@ func count(stacks []string) int {
 	return total
 }
 
-// checkGoroutines fails the case when goroutines of it are left after everything was closed.
-func (t *T) checkGoroutines() {
+// goroutinesEnded fails the case, and returns false, when goroutines of it are left after everything was closed.
+func (t *T) goroutinesEnded() bool {
 	var stacks []string
 	var err error
 	gone := t.eventually(func() bool {
@@ -63,4 +63,5 @@ func (t *T) checkGoroutines() {
 	if !gone {
 		t.Errorf("goroutines are left after everything was closed:\n%s", strings.Join(stacks, "\n\n"))
 	}
+	return gone
 }

@@ -1,8 +1,6 @@
 package drivertest
 
 import (
-	"context"
-
 	"github.com/wherryhq/wherry/driver"
 )
 
@@ -57,8 +55,7 @@ func (l *line) toGroup() *sender { return l.senderTo(driver.Target{Topic: l.topi
 
 func (l *line) senderTo(target driver.Target) *sender {
 	t := l.t
-	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-	defer cancel()
+	ctx := t.soon()
 	var s driver.Sender
 	var err error
 	if !t.within("OpenSender", 2*t.h.Wait, func() { s, err = l.b.OpenSender(ctx, target) }) {
@@ -84,8 +81,7 @@ func (l *line) receiverOf(s driver.Source) *receiver {
 
 func (l *line) tryReceiver(s driver.Source) (driver.Receiver, error) {
 	t := l.t
-	ctx, cancel := context.WithTimeout(t.Context(), t.h.Wait)
-	defer cancel()
+	ctx := t.soon()
 	var r driver.Receiver
 	var err error
 	if !t.within("opening a "+l.kind.name, 2*t.h.Wait, func() { r, err = l.kind.open(ctx, l.b, s) }) {

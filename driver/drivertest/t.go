@@ -47,7 +47,10 @@ func execute(tb *testing.T, h Harness, c Case) error {
 	})
 	t.cleanUp()
 	close(t.over)
-	t.checkGoroutines()
+	if !t.goroutinesEnded() && h.Virtual {
+		// The bubble is about to panic, and nobody would read what is returned.
+		tb.Errorf("contract: %s\n%v", c.Sentence, errors.Join(t.errs...))
+	}
 	return errors.Join(t.errs...)
 }
 
@@ -90,6 +93,13 @@ func (t *T) cleanUp() {
 
 // Context ends when the case's Run has returned, before anything is cleaned up.
 func (t *T) Context() context.Context { return t.ctx }
+
+// soon is a context that ends with the case, or after Wait.
+func (t *T) soon() context.Context {
+	ctx, cancel := context.WithTimeout(t.ctx, t.h.Wait)
+	t.Cleanup(cancel)
+	return ctx
+}
 
 // Cleanup registers f for the end of the case, last registered first called.
 func (t *T) Cleanup(f func()) {
