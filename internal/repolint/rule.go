@@ -33,6 +33,9 @@ func Rules() []Rule {
 		{"licence", "Without its licence nobody may use it.", licencePresent},
 		{"doc-reference", "A document that names what is not there sends its reader astray.", docReferences},
 		{"make-target", "A document that names a make target which is not there sends its reader astray.", makeTargets},
+		{"doc-name", "A document that names what a file does not declare describes another program.", docNames},
+		{"doc-test", "A test that a document names and that does not exist guards nothing.", docTests},
+		{"doc-snippet", "Code in a document that no compiler has seen does not compile.", docSnippets},
 		{"doc-linked", "A page that nothing links to is not read.", docsLinked},
 		{"example-mentioned", "An example that no document mentions is not found.", examplesMentioned},
 	}

@@ -36,7 +36,8 @@ func order() map[string]string {
 		"Makefile":             ".PHONY: test\ntest: ## Test.\n\tgo test ./...\n",
 		"README.md":            "Run `make test`. See [the design](docs/DESIGN.md#modules), [elsewhere](https://example.org/x) and `examples/orders`.\n",
 		"docs/README.md":       "- [A page](page.md)\n",
-		"docs/page.md":         "The code is in `m.go` and `driver/driver.go`, below `internal/ring/`.\n\n```\n[no link](gone.md)\n```\n",
+		"docs/page.md": "The code is in `m.go` and `driver/driver.go`, below `internal/ring/`.\n\n```\n[no link](gone.md)\n```\n\n" +
+			"A `m.go: Thing` can `m.go: Thing.Do`, as `TestDo` and `TestDo/twice` show:\n\n```go\nconst (\n  One = 1\n  Two = 2\n)\n```\n",
 		"docs/DESIGN.md": "# Design\n\n## Modules\n\n| module | dependency |\n|---|---|\n| `.` | none |\n" +
 			"| `kafka` | `client.org/kafka` |\n| `examples` | every broker's client |\n| `tools` | the linters |\n",
 	}

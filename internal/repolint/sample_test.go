@@ -159,6 +159,24 @@ var samples = []sample{
 	{"make-target", "backticks", "docs/page.md:1: make gone", map[string]string{"docs/page.md": "Call `make gone`.\n"}},
 	{"make-target", "fenced", "README.md:2: make gone", map[string]string{"README.md": "```\n$ make gone\n```\n"}},
 
+	{"doc-name", "no such file", "docs/page.md:1: there is no file gone.go", map[string]string{"docs/page.md": "See `gone.go: Do`.\n"}},
+	{"doc-name", "function", "m.go does not declare Undo", map[string]string{"docs/page.md": "See `m.go: Undo`.\n"}},
+	{"doc-name", "method of another type", "m.go does not declare hidden.Undo", map[string]string{"docs/page.md": "See `m.go: hidden.Undo`.\n"}},
+	{"doc-name", "bare file elsewhere", "there is no file ring.go", map[string]string{"docs/page.md": "See `ring.go: Ring`.\n"}},
+
+	{"doc-test", "test", "docs/page.md:1: there is no test TestUndo", map[string]string{"docs/page.md": "See `TestUndo`.\n"}},
+	{"doc-test", "sub-test", "there is no test TestUndo", map[string]string{"docs/page.md": "See `TestUndo/all of it`.\n"}},
+	{"doc-test", "not in a test", "there is no test TestLike", map[string]string{
+		"a.go": "package m\n\n// TestLike is none.\nfunc TestLike() {}\n", "docs/page.md": "See `TestLike`.\n",
+	}},
+
+	{"doc-snippet", "other code", "docs/page.md:3: no Go file", map[string]string{"docs/page.md": "See:\n\n```go\nreturn time.Then()\n```\n"}},
+	{"doc-snippet", "part of a line", "docs/page.md:1: no Go file", map[string]string{"docs/page.md": "```go\nOne =\n```\n"}},
+	{"doc-snippet", "empty", "docs/page.md:1: no Go file", map[string]string{"docs/page.md": "```go\n```\n"}},
+	{"doc-snippet", "second of two", "docs/page.md:4: no Go file", map[string]string{
+		"docs/page.md": "```go\nOne = 1\n```\n```go\nOne = 2\n```\n",
+	}},
+
 	{"doc-linked", "page", "docs/lost.md: neither", map[string]string{"docs/lost.md": "Lost.\n"}},
 
 	{"example-mentioned", "example", "examples/lost: no document", map[string]string{
