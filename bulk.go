@@ -10,9 +10,10 @@ import (
 // bulk is what a lane needs to handle batches: it collects deliveries until there are enough of them, or enough bytes, or
 // the first has waited long enough.
 type bulk struct {
-	run    batchFunc
-	held   []*driver.Delivery // in hand; the worker's lock guards it
-	passed []*driver.Delivery // of those, what may reach the handler
+	run      batchFunc
+	held     []*driver.Delivery // in hand; the worker's lock guards it
+	passed   []*driver.Delivery // of those, what may reach the handler
+	panicked func(v any) error
 
 	// Used again for each batch.
 	outcomes    []Outcome
@@ -22,7 +23,11 @@ type bulk struct {
 	moves       []*move
 }
 
-func newBulk(c *Consumer) *bulk { return &bulk{run: c.newBulk(c)} }
+func newBulk(l *lane) *bulk {
+	b := &bulk{run: l.w.r.c.newBulk(l.w.r.c)}
+	b.panicked = func(v any) error { return l.panicked(v, b.passed[0].ID.String()) }
+	return b
+}
 
 // rounds handles batches until the worker stops, or a handler panics.
 func (l *lane) rounds() {
@@ -116,7 +121,7 @@ func (l *lane) callBatch(ds []*driver.Delivery) []Outcome {
 		return nil
 	}
 	b := l.bulk
-	b.answers = b.run(l.ctx, ds, b.answers[:0], func(v any) error { return l.panicked(v, ds[0].ID.String()) })
+	b.answers = b.run(l.ctx, ds, b.answers[:0], b.panicked)
 	l.ctx.end(ErrReturned)
 	return b.answers
 }

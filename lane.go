@@ -32,7 +32,7 @@ func newLane(w *worker) *lane {
 	l := &lane{w: w, wake: make(chan struct{}, 1)}
 	c := w.r.c
 	if c.newBulk != nil {
-		l.bulk = newBulk(c)
+		l.bulk = newBulk(l)
 	} else {
 		l.one = c.newLane(c)
 	}
