@@ -55,12 +55,24 @@ func (b *MessageBatch[T]) Set(i int, o Outcome) { b.set(b.live[i], o) }
 // At returns the i-th message as middleware sees it. It panics when i is out of range.
 func (b *MessageBatch[T]) At(i int) AnyMessage { return b.messages[b.live[i]] }
 
-// Skip gives the i-th message an outcome and takes it out of the batch, so that nothing further in sees it. The messages
-// after it move down by one. It panics when i is out of range.
+// Skip gives the i-th message an outcome and takes it out of the batch, so that nothing further in sees it; a middleware
+// that is further out does, once its next returned. The messages after it move down by one. It panics when i is out of
+// range.
 func (b *MessageBatch[T]) Skip(i int, o Outcome) {
 	at := b.live[i]
 	b.live = append(b.live[:i], b.live[i+1:]...)
 	b.set(at, o)
+}
+
+// whole is next for a middleware that looks at the batch afterwards: what was skipped further in is there again, with the
+// outcome it was given.
+func (b *MessageBatch[T]) whole(next BatchNext) BatchNext {
+	var passed []int
+	return func(ctx context.Context, ab AnyBatch) Outcome {
+		passed = append(passed[:0], b.live...)
+		defer func() { b.live = append(b.live[:0], passed...) }()
+		return next(ctx, ab)
+	}
 }
 
 func (b *MessageBatch[T]) sealedBatch() {}
@@ -75,7 +87,8 @@ type AnyBatch interface {
 	Set(i int, o Outcome)
 	// Outcome is what Set gave the i-th message, and whether it did.
 	Outcome(i int) (Outcome, bool)
-	// Skip gives the i-th message an outcome and takes it out of the batch; the later ones move down by one.
+	// Skip gives the i-th message an outcome and takes it out of the batch; the later ones move down by one. What is
+	// further in does not see it. A middleware that is further out does, once its next returned.
 	Skip(i int, o Outcome)
 
 	sealedBatch()
@@ -125,7 +138,7 @@ func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []B
 		return h(ctx, own)
 	})
 	for i := len(chain) - 1; i >= 0; i-- {
-		next = chain[i](next)
+		next = chain[i](b.whole(next))
 	}
 	decode := bindDecode(t.codec)
 	return func(ctx context.Context, ds []*driver.Delivery, dst []Outcome, panicked func(any) error) []Outcome {

@@ -193,7 +193,7 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 		r.close()
 		return nil, c.fail(err)
 	}
-	r.paused.Store(len(c.pauses) > 0)
+	r.paused.Store(c.armPausesLocked() > 0)
 	c.running = r
 	return func(ctx context.Context) error {
 		err := r.run(ctx)
@@ -201,6 +201,7 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 		last.State, last.Ready, last.Since = StateStopped, false, time.Now()
 		c.mu.Lock()
 		c.last, c.running = last, nil
+		c.disarmPausesLocked()
 		c.mu.Unlock()
 		if err != nil {
 			err = c.fail(err)

@@ -1,6 +1,7 @@
 package wherry
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -240,6 +241,15 @@ func UseBatch(m ...BatchMiddleware) BatchOption {
 			c.batchMiddleware = append(c.batchMiddleware, one)
 		}
 	})
+}
+
+// Invalid is an option that makes the consumer it is given to fail at start with err. It is what a constructor of options
+// outside of this package returns for arguments that are wrong, since a declaration neither panics nor returns an error.
+func Invalid(err error) ConsumerOption {
+	if err == nil {
+		err = errors.New("an option is invalid")
+	}
+	return consumerOption(func(c *consumeSpec) { c.fail("%w", err) })
 }
 
 // BatchSize is the most messages of a batch, default 500.

@@ -6,37 +6,59 @@ import (
 	"time"
 )
 
-// pause is one reason for which a consumer is paused.
-type pause struct{ why string }
+// pause is one reason for which a consumer is paused. The consumer's lock guards it.
+type pause struct {
+	why   string
+	began time.Time
+	until time.Time   // zero: until it is resumed
+	timer *time.Timer // of one that ends by itself, while the consumer runs
+}
 
 // Pause stops the consumer from starting on another message until the returned resume was called. Handlers in hand go on;
 // what was received and not begun goes back to the broker. Several pauses add up: the consumer goes on when the last is
 // resumed. It may be called from a handler or a middleware, and before Run. resume may be called more than once, from any
 // goroutine.
 func (c *Consumer) Pause(why string) (resume func()) {
-	p := &pause{why: why}
-	began := time.Now()
+	return c.pause(&pause{why: why, began: time.Now()})
+}
+
+// PauseFor is [Consumer.Pause] for at most d: the consumer goes on by itself, or earlier by resume. The time runs on while
+// the consumer does not: one that stops and runs again is paused for what is left of it, and nothing waits meanwhile. A d
+// of zero or less does nothing.
+func (c *Consumer) PauseFor(d time.Duration, why string) (resume func()) {
+	if d <= 0 {
+		return func() {}
+	}
+	now := time.Now()
+	return c.pause(&pause{why: why, began: now, until: now.Add(d)})
+}
+
+func (c *Consumer) pause(p *pause) (resume func()) {
 	c.mu.Lock()
 	c.pauses[p] = struct{}{}
 	first := len(c.pauses) == 1
 	r := c.running
 	if r != nil {
 		r.paused.Store(true)
+		c.armLocked(p)
 	}
 	c.mu.Unlock()
 	if r != nil && first {
 		for _, w := range r.workers {
 			w.share()
 		}
-		r.emit(&Paused{Origin: r.origin, Why: why})
+		r.emit(&Paused{Origin: r.origin, Why: p.why})
 	}
-	var once sync.Once
-	return func() { once.Do(func() { c.resume(p, began) }) }
+	return sync.OnceFunc(func() { c.resume(p) })
 }
 
-func (c *Consumer) resume(p *pause, began time.Time) {
+func (c *Consumer) resume(p *pause) {
 	c.mu.Lock()
-	delete(c.pauses, p)
+	if _, ok := c.pauses[p]; !ok {
+		c.mu.Unlock()
+		return
+	}
+	c.endLocked(p)
 	r := c.running
 	last := len(c.pauses) == 0
 	if r != nil && last {
@@ -47,7 +69,47 @@ func (c *Consumer) resume(p *pause, began time.Time) {
 		for _, w := range r.workers {
 			w.resume()
 		}
-		r.emit(&Resumed{Origin: r.origin, After: time.Since(began)})
+		r.emit(&Resumed{Origin: r.origin, After: time.Since(p.began)})
+	}
+}
+
+// endLocked forgets a pause.
+func (c *Consumer) endLocked(p *pause) {
+	delete(c.pauses, p)
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
+
+// armLocked starts the timer of a pause that ends by itself.
+func (c *Consumer) armLocked(p *pause) {
+	if !p.until.IsZero() {
+		p.timer = time.AfterFunc(time.Until(p.until), func() { c.resume(p) })
+	}
+}
+
+// armPausesLocked readies the pauses for a run: what is over is forgotten, for the rest timers run. It returns how many
+// are left.
+func (c *Consumer) armPausesLocked() int {
+	now := time.Now()
+	for p := range c.pauses {
+		if !p.until.IsZero() && !now.Before(p.until) {
+			c.endLocked(p)
+			continue
+		}
+		c.armLocked(p)
+	}
+	return len(c.pauses)
+}
+
+// disarmPausesLocked stops the timers at the end of a run.
+func (c *Consumer) disarmPausesLocked() {
+	for p := range c.pauses {
+		if p.timer != nil {
+			p.timer.Stop()
+			p.timer = nil
+		}
 	}
 }
 
