@@ -55,7 +55,7 @@ func send(tb testing.TB, s driver.Sender, bodies ...string) {
 	tb.Helper()
 	for _, body := range bodies {
 		if err := s.Send(tb.Context(), []driver.Record{{Body: []byte(body)}}); err != nil {
-			tb.Fatalf("send %q: %v", body, err)
+			tb.Errorf("send %q: %v", body, err)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func settle(tb testing.TB, r driver.Receiver, v driver.Verdict, ds ...*driver.De
 		batch[i] = driver.Settlement{Delivery: d, Verdict: v}
 	}
 	if err := r.Settle(tb.Context(), batch); err != nil {
-		tb.Fatalf("settle: %v", err)
+		tb.Errorf("settle: %v", err)
 	}
 }
 

@@ -93,6 +93,7 @@ func (q *queue) lossy() {
 		f.mu.Unlock()
 		q.recycle(q.pop())
 	}
+	q.admit()
 }
 
 // takeOdd is the part of take that hands out, while something is switched on.

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -50,7 +51,7 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 	if q.over != nil || m.gone {
 		err := q.over
 		q.mu.Unlock()
-		if m.gone || err == driver.ErrClosed {
+		if m.gone || errors.Is(err, driver.ErrClosed) {
 			return dst, driver.ErrClosed
 		}
 		return dst, m.r.wiped()

@@ -29,6 +29,7 @@ type receiver struct {
 
 	// Receive alone uses these.
 	turn   int  // the member that is asked first
+	waits  bool // all members are among those that wait
 	rejoin bool // the topology was wiped: the next Receive looks for its queues again
 
 	revocations chan driver.Revocation
@@ -157,19 +158,21 @@ func (r *receiver) take(dst []*driver.Delivery) ([]*driver.Delivery, error) {
 	if len(r.members) == 1 {
 		return r.members[0].take(dst, true)
 	}
-	for _, wait := range []bool{false, true} {
-		got, err := r.takeAny(dst, wait)
-		if len(got) > len(dst) || err != nil {
-			if wait {
-				r.leave()
-			}
-			return got, err
+	got, err := r.takeAny(dst, false)
+	if len(got) == len(dst) && err == nil {
+		r.waits = true
+		got, err = r.takeAny(dst, true)
+		if len(got) == len(dst) && err == nil {
+			return dst, nil
 		}
 	}
-	return dst, nil
+	if r.waits {
+		r.leave()
+	}
+	return got, err
 }
 
-// takeAny asks the members in turn, each first once in a while.
+// takeAny asks the members in turn, each first once in a while. Those that were not asked still wait if they did.
 func (r *receiver) takeAny(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, error) {
 	n := len(r.members)
 	r.turn = (r.turn + 1) % n
@@ -196,6 +199,7 @@ func (r *receiver) rouse() {
 
 // leave takes the receiver out of those that wait, and passes on a wake that was on its way to it.
 func (r *receiver) leave() {
+	r.waits = false
 	for _, m := range r.members {
 		m.q.mu.Lock()
 		m.arrive()

@@ -149,6 +149,20 @@ func (b *Broker) find(t driver.Target) (*route, error) {
 	return r, nil
 }
 
+// find resolves the sender's target again.
+func (s *sender) find() (*route, error) {
+	s.b.mu.Lock()
+	defer s.b.mu.Unlock()
+	if err := s.b.usable(); err != nil {
+		return nil, err
+	}
+	r, err := s.b.find(s.target)
+	if err == nil {
+		s.route.Store(r)
+	}
+	return r, err
+}
+
 // queues returns where the sender sends now, looking again for a topic that was wiped away.
 func (s *sender) queues() ([]*queue, error) {
 	r := s.route.Load()
@@ -156,13 +170,10 @@ func (s *sender) queues() ([]*queue, error) {
 		return nil, errSendClosed
 	}
 	if r.topic.gone.Load() {
-		s.b.mu.Lock()
-		defer s.b.mu.Unlock()
 		var err error
-		if r, err = s.b.find(s.target); err != nil {
+		if r, err = s.find(); err != nil {
 			return nil, notSent(err)
 		}
-		s.route.Store(r)
 	}
 	qs := r.all()
 	if len(qs) == 0 {
