@@ -3,6 +3,7 @@ package wherry
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -127,10 +128,14 @@ func (w *worker) loseOne(d *driver.Delivery) {
 		}
 	}
 	for _, l := range w.lanes {
-		for _, held := range l.heldLocked() {
-			if held == d {
-				l.lose()
-			}
+		i := slices.Index(l.heldLocked(), d)
+		switch {
+		case i < 0:
+		case l.bulk != nil && !l.busyLocked(): // a batch that is being collected
+			l.bulk.held = slices.Delete(l.bulk.held, i, i+1)
+			w.forgetLocked(1)
+		default:
+			l.lose()
 		}
 	}
 }

@@ -22,6 +22,7 @@ type ending struct {
 	tenure uint64
 	left   int    // unsettled deliveries of it
 	cut    bool   // the contexts of its handlers have ended
+	over   bool   // nothing of it is left, and the driver was told
 	done   func() // nil once called
 	timer  *time.Timer
 }
@@ -127,16 +128,14 @@ func (t *tenures) forgetOld() {
 	})
 }
 
-// takeOutLocked takes what no lane has touched out of the buffer, and what waits to be moved out of its mover when the
-// tenure is lost. It returns how many.
+// takeOutLocked takes what no handler has touched out of the buffer and out of batches that are being collected, and
+// what waits to be moved out of its mover when the tenure is lost. It returns how many.
 func (w *worker) takeOutLocked(tenure uint64, lost bool) int {
 	n := 0
-	keep := w.buf[:w.head]
-	for _, d := range w.buf[w.head:] {
+	taken := func(d *driver.Delivery) bool {
 		switch {
 		case d.Tenure != tenure:
-			keep = append(keep, d)
-			continue
+			return false
 		case lost:
 			w.leases.removeLocked(d)
 			w.forgetLocked(1)
@@ -144,9 +143,14 @@ func (w *worker) takeOutLocked(tenure uint64, lost bool) int {
 			w.settleLocked(driver.Settlement{Delivery: d})
 		}
 		n++
+		return true
 	}
-	clear(w.buf[len(keep):])
-	w.buf = keep
+	w.buf = append(w.buf[:w.head], slices.DeleteFunc(w.buf[w.head:], taken)...)
+	for _, l := range w.lanes {
+		if l.bulk != nil && !l.busyLocked() {
+			l.bulk.held = slices.DeleteFunc(l.bulk.held, taken)
+		}
+	}
 	if lost {
 		for _, m := range w.movers {
 			if m != nil {
@@ -224,7 +228,12 @@ func (t *tenures) settledLocked(tenure uint64) {
 	}
 }
 
+// doneLocked tells the driver, once.
 func (t *tenures) doneLocked(e *ending) {
+	if e.over {
+		return
+	}
+	e.over = true
 	if e.timer != nil {
 		e.timer.Stop()
 	}
