@@ -60,7 +60,7 @@ func (w *worker) tryAgain(d *driver.Delivery, o Outcome) (driver.Settlement, *mo
 	rec := recordOf(d)
 	rec.Control.Attempt = attempt + 1
 	rec.Control.Failure = w.failure(d, o.err, attempt, now)
-	rec.Due = driver.StampOf(now.Add(delay))
+	rec.Due = driver.StampOf(now).Add(delay)
 	m := &move{d: d, rec: rec, out: w.r.retries}
 	if w.r.listening() {
 		m.event = &Retried{Origin: w.r.origin, ID: d.ID.String(), Attempt: attempt, Delay: delay, Err: o.err}
@@ -70,14 +70,14 @@ func (w *worker) tryAgain(d *driver.Delivery, o Outcome) (driver.Settlement, *mo
 
 // putOff is a defer.
 func (w *worker) putOff(d *driver.Delivery, o Outcome) (driver.Settlement, *move) {
-	if d.Control.Deferred+o.delay > maxDeferred {
+	if o.delay > maxDeferred-d.Control.Deferred {
 		return w.giveUp(d, ReasonDeferred, o.err, attemptOf(d)-1)
 	}
 	rec := recordOf(d)
 	rec.Control.Attempt = attemptOf(d)
 	rec.Control.Defers++
 	rec.Control.Deferred += o.delay
-	rec.Due = driver.StampOf(time.Now().Add(o.delay))
+	rec.Due = driver.StampOf(time.Now()).Add(o.delay)
 	m := &move{d: d, rec: rec, out: w.r.retries}
 	if w.r.listening() {
 		m.event = &Deferred{Origin: w.r.origin, ID: d.ID.String(), Delay: o.delay}

@@ -57,7 +57,7 @@ func (l *lane) begin(now driver.Stamp) {
 		l.ctx = &lazyContext{base: l.w.hand, cause: ErrHandlerTimeout, clock: &l.w.r.clock}
 	}
 	if timeout := l.w.r.c.spec.timeout; timeout != never {
-		l.ctx.arm(now + driver.Stamp(timeout))
+		l.ctx.arm(now.Add(timeout))
 	}
 }
 

@@ -260,7 +260,7 @@ func (c *publisherCore) finish(e *encoding, contentType string) error {
 	r.Control.Published = now
 	if e.delay > 0 {
 		// From the system's clock: a reading of up to 2 ms ago would make the delay that much shorter.
-		r.Due = driver.StampOf(time.Now().Add(e.delay))
+		r.Due = driver.StampOf(time.Now()).Add(e.delay)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package wherry
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -100,11 +101,17 @@ func (p *RetryPolicy) delay(failures int) time.Duration {
 	if n := len(p.Delays); n > 0 {
 		return p.Delays[min(failures, n)-1]
 	}
+	if failures == 1 {
+		return min(p.First, p.Max)
+	}
 	d := float64(p.First)
 	for range failures - 1 {
 		d *= p.Factor
-		if d >= float64(p.Max) {
+		if d >= float64(p.Max) { // before it no longer fits a Duration
 			return p.Max
+		}
+		if d <= float64(p.First) {
+			return min(p.First, p.Max) // it does not grow
 		}
 	}
 	return min(time.Duration(d), p.Max)
@@ -115,8 +122,11 @@ func (p *RetryPolicy) jittered(d time.Duration) time.Duration {
 	if p.Jitter <= 0 || d <= 0 {
 		return d
 	}
-	longer := d + time.Duration(rand.Float64()*p.Jitter*float64(d))
-	return max(longer, d) // an overflow is not a shorter wait
+	more := rand.Float64() * p.Jitter * float64(d)
+	if more >= float64(math.MaxInt64-d) {
+		return math.MaxInt64
+	}
+	return d + time.Duration(more)
 }
 
 // forError is the policy that counts for err.

@@ -128,7 +128,7 @@ func (w *worker) settle(f *flush) {
 	w.leases.lock()
 	defer w.leases.unlock()
 	w.leases.remove(f.batch)
-	f.ctx.arm(w.r.clock.now() + driver.Stamp(settleTimeout))
+	f.ctx.arm(w.r.clock.now().Add(settleTimeout))
 	err := w.recv.Settle(&f.ctx, f.batch)
 	if err != nil {
 		w.settleAgain(&f.ctx, f.batch, err)

@@ -1,6 +1,9 @@
 package driver
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A Record goes out. The driver does not change it and keeps none of its bytes after Send.
 type Record struct {
@@ -46,6 +49,14 @@ func StampOf(t time.Time) Stamp {
 		return 0
 	}
 	return Stamp(t.UnixNano())
+}
+
+// Add returns the moment d later. A moment past what a Stamp can hold is the last one, some time in 2262.
+func (s Stamp) Add(d time.Duration) Stamp {
+	if d > 0 && s > math.MaxInt64-Stamp(d) {
+		return math.MaxInt64
+	}
+	return s + Stamp(d)
 }
 
 // Time returns s as a time, the zero time for the zero Stamp.
