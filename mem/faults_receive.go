@@ -99,6 +99,7 @@ func (q *queue) lossy() {
 // takeOdd is the part of take that hands out, while something is switched on.
 func (m *member) takeOdd(dst []*driver.Delivery, n int) []*driver.Delivery {
 	q, f := m.q, &m.q.b.faults
+	var twice []*entry
 	for range n {
 		i := 0
 		f.happens(q.topic, func(t *topicFaults) bool {
@@ -116,8 +117,11 @@ func (m *member) takeOdd(dst []*driver.Delivery, n int) []*driver.Delivery {
 		}
 		dst = append(dst, &h.delivery)
 		if f.happens(q.topic, func(t *topicFaults) bool { return t.duplicate.next() }) {
-			q.requeue(e.copied())
+			twice = append(twice, e.copied())
 		}
+	}
+	for _, e := range twice {
+		q.requeue(e)
 	}
 	return dst
 }
