@@ -115,7 +115,7 @@ func (c *Config) fill() {
 
 // odd reports whether a weakness concerns the way of a record through the broker, which then leaves the fast path.
 func (w *Weak) odd() bool {
-	return w.AcceptLateSettlements || w.ReuseTags || w.CreditPerQueue > 0 || w.Dedup > 0
+	return w.AcceptLateSettlements || w.ReuseTags || w.NoCount || w.CreditPerQueue > 0 || w.Dedup > 0
 }
 
 // A bound is the most that one queue keeps ready.

@@ -163,7 +163,7 @@ func (s *sender) SendAt(ctx context.Context, batch []driver.Record) error {
 // putAt places a batch of which each record becomes ready when due says.
 func (s *sender) putAt(batch []driver.Record, due func(*driver.Record) time.Duration) error {
 	p := placing{s: s, batch: batch}
-	defer p.drop()
+	defer p.end()
 	for p.at < len(batch) {
 		if err := p.lock(); err != nil {
 			p.failRest(err)
@@ -209,6 +209,6 @@ func (p *placing) fillAt(due func(*driver.Record) time.Duration) {
 				q.push(e)
 			}
 		}
-		p.copies = p.copies[:0]
+		p.used()
 	}
 }

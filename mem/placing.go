@@ -14,7 +14,8 @@ type placing struct {
 	queues []*queue // locked between lock and unlock
 	claim  *blocked // who was let in for the next record, until the lock is taken
 	mine   *queue   // where room was set aside for the next record, under the lock
-	copies []large  // of the next record, copied before the lock was taken because it is large
+	copies []large  // of record of, copied before the lock was taken because it is large
+	of     int
 	failed failures
 }
 
@@ -35,14 +36,7 @@ func (p *placing) lock() error {
 	}
 	p.queues = queues
 	if r := &p.batch[p.at]; r.Size() > inlineCopy && r.Size() <= p.s.b.cfg.MaxRecord && !p.copied() {
-		p.copies = p.copies[:0]
-		for _, q := range queues {
-			q.mu.Lock()
-			e := q.spare()
-			q.mu.Unlock()
-			e.fill(r, r.Size())
-			p.copies = append(p.copies, large{q, e})
-		}
+		p.copyFor(r)
 	}
 	for _, q := range p.queues {
 		q.mu.Lock()
@@ -55,9 +49,33 @@ func (p *placing) lock() error {
 	return nil
 }
 
+// copyFor copies a large record for each queue.
+func (p *placing) copyFor(r *driver.Record) {
+	p.drop()
+	p.of = p.at
+	for _, q := range p.queues {
+		q.mu.Lock()
+		if p.copies == nil {
+			p.copies, q.scratch = q.scratch, nil
+		}
+		e := q.spare()
+		q.mu.Unlock()
+		e.fill(r, r.Size())
+		p.copies = append(p.copies, large{q, e})
+	}
+}
+
+// used keeps the list of copies, which went into the queues, for the next sender.
+func (p *placing) used() {
+	if p.copied() {
+		clear(p.copies)
+		p.queues[0].scratch, p.copies = p.copies[:0], nil
+	}
+}
+
 // copied reports whether there are copies of the next record for exactly the present queues.
 func (p *placing) copied() bool {
-	return len(p.copies) > 0 && slices.EqualFunc(p.copies, p.queues, func(c large, q *queue) bool { return c.q == q })
+	return len(p.copies) > 0 && p.of == p.at && slices.EqualFunc(p.copies, p.queues, func(c large, q *queue) bool { return c.q == q })
 }
 
 // fill places what it can under the lock. It returns where to wait when a queue is full.
@@ -93,7 +111,7 @@ func (p *placing) fill() *blocked {
 			q.push(e)
 		}
 		p.mine = nil
-		p.copies = p.copies[:0]
+		p.used()
 	}
 	return nil
 }
@@ -145,19 +163,25 @@ func (p *placing) unlock() {
 	}
 }
 
-// drop gives back what was not used.
-func (p *placing) drop() {
+// end gives back what was not used.
+func (p *placing) end() {
+	p.drop()
 	if w := p.claim; w != nil {
 		w.q.mu.Lock()
 		w.q.claim(w)
 		w.q.admit()
 		w.q.mu.Unlock()
 	}
+}
+
+// drop gives back copies that were not used.
+func (p *placing) drop() {
 	for _, c := range p.copies {
 		c.q.mu.Lock()
 		c.q.recycle(c.e)
 		c.q.mu.Unlock()
 	}
+	p.copies = p.copies[:0]
 }
 
 func (p *placing) fail(err error) { p.failed.add(len(p.batch), p.at, err) }

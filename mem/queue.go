@@ -32,6 +32,7 @@ type queue struct {
 	free      []*entry
 	freeBytes int
 	handouts  []*handout // free ones
+	scratch   []large    // free, for senders of large records
 
 	members []*member
 	idle    []*member // waiting for records; the last to come is the first to be woken, its caches are warm

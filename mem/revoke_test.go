@@ -23,7 +23,8 @@ func TestRevokedTenureIsSettledUntilItEnds(t *testing.T) {
 				old := take(t, r, 2)
 				want(t, "told", b.Faults().Revoke("orders", time.Second), 1)
 				rev := <-r.(driver.Revoker).Revocations()
-				want(t, "tenure", rev.Tenure, old[0].Tenure)
+				tenure := old[0].Tenure
+				want(t, "tenure", rev.Tenure, tenure)
 				want(t, "until", time.Until(rev.Until), time.Second)
 				want(t, "lost", rev.Lost, false)
 				want(t, "waiting", r.(driver.Waiter).Waiting(), "rebalancing")
@@ -34,7 +35,7 @@ func TestRevokedTenureIsSettledUntilItEnds(t *testing.T) {
 				finish(rev)
 				ds := <-got
 				want(t, "then", bodies(ds), "[1 2]")
-				if ds[0].Tenure == old[0].Tenure || ds[0] == old[1] {
+				if ds[0].Tenure == tenure || ds[0] == old[1] {
 					t.Error("the tenure or the delivery is the old one")
 				}
 				err := r.Settle(t.Context(), []driver.Settlement{{Delivery: old[1], Verdict: driver.Done}})

@@ -83,7 +83,7 @@ func (s *sender) send(ctx context.Context, batch []driver.Record) error {
 // put places a batch record by record, waiting where the target is full.
 func (s *sender) put(ctx context.Context, batch []driver.Record) error {
 	p := placing{s: s, batch: batch}
-	defer p.drop()
+	defer p.end()
 	for p.at < len(batch) {
 		if err := p.lock(); err != nil {
 			p.failRest(err)

@@ -211,6 +211,21 @@ func TestSideTopicsFailRatherThanWait(t *testing.T) {
 	}
 }
 
+func TestLargeRecordThatFindsNoRoomIsNotSentAsAnother(t *testing.T) {
+	t.Parallel()
+	b := open(t, mem.Config{MaxDeadLetterBytes: 20 << 10})
+	topic := driver.Topic{Name: "dead", Role: driver.DeadLetter}
+	s, r := sender(t, b, driver.Target{Topic: topic}), receiver(t, b, "", topic)
+	large := func(c string, size int) driver.Record { return driver.Record{Body: []byte(strings.Repeat(c, size))} }
+	err := s.Send(t.Context(), []driver.Record{large("a", 10<<10), large("b", 15<<10), large("c", 5<<10)})
+	wantErr(t, "what finds no room", driver.EntryError(err, 1), driver.ErrFull)
+	var got string
+	for _, d := range take(t, r, 9) {
+		got += string(d.Body[:1]) + string(d.Body[len(d.Body)-1:])
+	}
+	want(t, "sent", got, "aacc")
+}
+
 func TestTooLargeIsRefusedAlone(t *testing.T) {
 	t.Parallel()
 	b := open(t, mem.Config{MaxRecord: 10})
