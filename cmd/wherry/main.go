@@ -1,0 +1,12 @@
+// Command wherry shows what the toolkit does: `wherry demo` runs an orders service in process and accounts for every
+// order.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], streams{in: os.Stdin, out: os.Stdout, errs: os.Stderr}))
+}
