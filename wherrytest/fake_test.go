@@ -26,16 +26,20 @@ func failuresOf(t testing.TB, body func(tb testing.TB)) string {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	f := &fake{TB: t, name: t.Name() + "/fake", ctx: ctx, cancel: cancel}
 	f.guarded(func() { body(f) })
+	f.cleanUp()
+	if f.failed != (len(f.messages) > 0) {
+		t.Errorf("failed is %v with messages %q", f.failed, f.messages)
+	}
+	return strings.Join(f.messages, "\n")
+}
+
+func (f *fake) cleanUp() {
 	f.cancel()
 	for len(f.cleanups) > 0 {
 		last := f.cleanups[len(f.cleanups)-1]
 		f.cleanups = f.cleanups[:len(f.cleanups)-1]
 		f.guarded(last)
 	}
-	if f.failed != (len(f.messages) > 0) {
-		t.Errorf("failed is %v with messages %q", f.failed, f.messages)
-	}
-	return strings.Join(f.messages, "\n")
 }
 
 // guarded runs step and returns when it did, or when it ended its goroutine.
@@ -69,4 +73,16 @@ func (f *fake) FailNow() {
 func (f *fake) Fatalf(format string, args ...any) {
 	f.Errorf(format, args...)
 	runtime.Goexit()
+}
+
+// exampleTest is the test of an example: it prints what it reports.
+func exampleTest() (tb testing.TB, end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &fake{name: "Example", ctx: ctx, cancel: cancel}
+	return f, func() {
+		f.cleanUp()
+		for _, m := range f.messages {
+			fmt.Println(m)
+		}
+	}
 }

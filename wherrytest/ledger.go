@@ -122,6 +122,9 @@ func (l *ledger) closed(r *receiver) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.gone = true
+	for _, h := range r.hands {
+		l.outOfHandLocked(h, false)
+	}
 	clear(r.hands)
 	delete(l.receivers, r)
 	l.touchLocked()
@@ -246,15 +249,16 @@ func (l *ledger) confirmLocked(o *outgoing) {
 	if o.role == driver.DeadLetter && failure != nil && failure.Reason != "" {
 		from := place{failure.Topic, failure.Group}
 		l.dead = append(l.dead, *o)
-		l.stories.add(o.id, step{kind: stepDead, at: from, reason: failure.Reason, text: failure.Last})
+		dead := step{kind: stepDead, at: from, reason: failure.Reason, text: failure.Last}
 		if h := l.handLocked(from, o.id); h != nil {
-			h.moved = true
+			h.moved, h.next = true, dead
+		} else {
+			l.stories.add(o.id, dead)
 		}
 		return
 	}
 	if h := l.handLocked(o.at, o.id); h != nil {
-		h.moved = true
-		l.againLocked(h, o)
+		h.moved, h.next = true, again(h, o)
 		return
 	}
 	for r := range l.receivers {
@@ -262,25 +266,39 @@ func (l *ledger) confirmLocked(o *outgoing) {
 			if h.id == o.id && h.role != driver.Main {
 				h.moved = true
 				if h.role == driver.DeadLetter {
-					l.stories.add(o.id, step{kind: stepTold, at: o.at, text: "redriven"})
+					h.next = step{at: o.at, text: "redriven"}
 				}
 			}
 		}
 	}
 }
 
-// againLocked writes down a copy that goes back to where its original is in hand.
-func (l *ledger) againLocked(h *hand, o *outgoing) {
+// again is the step of a copy that goes back to where its original is in hand.
+func again(h *hand, o *outgoing) step {
+	s := step{at: o.at, attempt: h.copy.attempt}
 	c := &o.rec.Control
 	switch {
 	case c.Defers > h.copy.defers:
-		l.stories.add(o.id, step{kind: stepDeferred, at: o.at, attempt: h.copy.attempt})
+		s.kind = stepDeferred
 	case c.Attempt > h.copy.attempt:
-		text := ""
+		s.kind = stepRetried
 		if c.Failure != nil {
-			text = c.Failure.Last
+			s.text = c.Failure.Last
 		}
-		l.stories.add(o.id, step{kind: stepRetried, at: o.at, attempt: h.copy.attempt, text: text})
+	default:
+		s.text = "came before it was due"
+	}
+	return s
+}
+
+// outOfHandLocked writes down how a delivery ended that is no longer in hand.
+func (l *ledger) outOfHandLocked(h *hand, done bool) {
+	switch {
+	case h.moved && h.next.at != place{}:
+		l.stories.add(h.id, h.next)
+	case h.moved, h.role == driver.Hold, !done:
+	default:
+		l.stories.add(h.id, step{kind: stepHandled, at: h.at, attempt: h.copy.attempt})
 	}
 }
 
@@ -337,15 +355,16 @@ func (l *ledger) settled(r *receiver, batch []driver.Settlement, hands []*hand, 
 		if h == nil {
 			continue
 		}
-		switch e := driver.EntryError(err, i); {
-		case e == nil && batch[i].Verdict == driver.Done:
-			l.doneLocked(h.at, h.copy)
-			if !h.moved && h.role != driver.Hold {
-				l.stories.add(h.id, step{kind: stepHandled, at: h.at, attempt: h.copy.attempt})
-			}
-		case e != nil && !errors.Is(e, driver.ErrRevoked) && !r.gone:
+		e := driver.EntryError(err, i)
+		if e != nil && !errors.Is(e, driver.ErrRevoked) && !r.gone {
 			r.hands[batch[i].Delivery] = h
+			continue
 		}
+		done := e == nil && batch[i].Verdict == driver.Done
+		if done {
+			l.doneLocked(h.at, h.copy)
+		}
+		l.outOfHandLocked(h, done)
 	}
 	l.touchLocked()
 }
@@ -357,6 +376,7 @@ func (l *ledger) lost(r *receiver, tenure uint64) {
 	for d, h := range r.hands {
 		if h.tenure == tenure {
 			delete(r.hands, d)
+			l.outOfHandLocked(h, false)
 		}
 	}
 	l.touchLocked()

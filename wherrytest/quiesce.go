@@ -36,10 +36,11 @@ func (t *Test) Until(cond func() bool) {
 
 // wait returns when cond is true.
 func (t *Test) wait(ctx context.Context, cond func() bool) error {
-	patience := time.NewTimer(t.patience())
+	patience := time.NewTimer(t.spec.patience)
 	defer patience.Stop()
 	for {
 		changed := t.ledger.next()
+		patience.Reset(t.patience()) // after next, or the latest change might not count
 		if err := t.runError(); err != nil {
 			return fmt.Errorf("a consumer ended: %w", err)
 		}
@@ -48,7 +49,6 @@ func (t *Test) wait(ctx context.Context, cond func() bool) error {
 		}
 		select {
 		case <-changed:
-			patience.Reset(t.patience())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-patience.C:

@@ -32,7 +32,9 @@ type hand struct {
 	copy   generation
 	tenure uint64
 	since  time.Time
-	moved  bool // a copy of it went elsewhere
+	// A copy of it went elsewhere, which is a step of its story once it is settled.
+	moved bool
+	next  step
 }
 
 var (

@@ -40,25 +40,38 @@ func fail(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
 	}
 }
 
-// inAndOut runs a test inside a synctest bubble and outside, with delays of its own for each.
-func inAndOut(t *testing.T, body func(t *testing.T, retry wherry.PolicyOption)) {
+// A plain broker delivers and cannot be asked how much it has, as most brokers cannot exactly.
+type plain interface {
+	driver.Queuer
+	driver.Grouper
+}
+
+// everywhere runs a test inside a synctest bubble and outside, with delays that fit, on a broker that knows its depths and
+// on one that does not.
+func everywhere(t *testing.T, body func(t *testing.T, tt *wherrytest.Test, retry wherry.PolicyOption)) {
 	t.Helper()
+	both := func(t *testing.T, delay time.Duration) {
+		retry := wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 3, Delays: []time.Duration{delay}})
+		body(t, wherrytest.New(t), retry)
+		b := mem.New(mem.Config{Poison: true})
+		defer b.Close(t.Context())
+		tt := wherrytest.New(t, wherrytest.OnBroker(struct{ plain }{b}))
+		body(t, tt, retry)
+		assert.NoError(t, tt.Stop())
+	}
 	t.Run("inside", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			body(t, wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 3, Delays: []time.Duration{time.Hour}}))
-		})
+		synctest.Test(t, func(t *testing.T) { both(t, time.Hour) })
 	})
 	t.Run("outside", func(t *testing.T) {
 		t.Parallel()
-		body(t, wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 3, Delays: []time.Duration{time.Millisecond}}))
+		both(t, time.Millisecond)
 	})
 }
 
 func TestEverythingIsCountedToItsEnd(t *testing.T) {
 	t.Parallel()
-	inAndOut(t, func(t *testing.T, retry wherry.PolicyOption) {
-		tt := wherrytest.New(t)
+	everywhere(t, func(t *testing.T, tt *wherrytest.Test, retry wherry.PolicyOption) {
 		in := wherrytest.Probe(tt, orders)
 		rec := wherrytest.Record(fail)
 		tt.Run(wherry.Consume(wherry.Queue(tt.Broker(), orders), rec.Handle, retry, wherry.Concurrency(3)))
@@ -84,8 +97,7 @@ func TestEverythingIsCountedToItsEnd(t *testing.T) {
 
 func TestQuiesceWaitsForWhatHandlersPublish(t *testing.T) {
 	t.Parallel()
-	inAndOut(t, func(t *testing.T, retry wherry.PolicyOption) {
-		tt := wherrytest.New(t)
+	everywhere(t, func(t *testing.T, tt *wherrytest.Test, retry wherry.PolicyOption) {
 		in, out := wherrytest.Probe(tt, orders), wherrytest.Probe(tt, receipts)
 		pub, err := wherry.NewPublisher(t.Context(), tt.Broker(), receipts)
 		assert.NoError(t, err)
@@ -116,8 +128,7 @@ func TestQuiesceWaitsForWhatHandlersPublish(t *testing.T) {
 
 func TestGroupsAreCountedApart(t *testing.T) {
 	t.Parallel()
-	inAndOut(t, func(t *testing.T, retry wherry.PolicyOption) {
-		tt := wherrytest.New(t)
+	everywhere(t, func(t *testing.T, tt *wherrytest.Test, retry wherry.PolicyOption) {
 		in := wherrytest.Probe(tt, events)
 		tt.Run(
 			wherry.Consume(wherry.Group(tt.Broker(), "billing", events), fail, retry),
@@ -182,8 +193,7 @@ func TestDelayedAndDeferredAreAwaited(t *testing.T) {
 
 func TestRedriveIsFollowed(t *testing.T) {
 	t.Parallel()
-	inAndOut(t, func(t *testing.T, retry wherry.PolicyOption) {
-		tt := wherrytest.New(t)
+	everywhere(t, func(t *testing.T, tt *wherrytest.Test, retry wherry.PolicyOption) {
 		in := wherrytest.Probe(tt, orders)
 		broken := true
 		tt.Run(wherry.Consume(wherry.Queue(tt.Broker(), orders),
