@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -72,15 +73,23 @@ func TestBrokenReceivers(t *testing.T) {
 		},
 		"waits for a full batch": {
 			b: broken{receive: func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
-				var err error
-				for len(dst) < cap(dst) && err == nil {
+				n := len(dst)
+				for len(dst) < cap(dst) {
 					short, cancel := context.WithTimeout(ctx, time.Second)
+					var err error
 					dst, err = r.Receiver.Receive(short, dst)
 					cancel()
+					switch {
+					case err == nil:
+					case ctx.Err() != nil, !errors.Is(err, context.DeadlineExceeded):
+						return dst, err
+					case len(dst) > n:
+						return dst, nil
+					}
 				}
-				return dst, err
+				return dst, nil
 			}},
-			want: []string{"queue/receive/waits", "queue/hold/past"},
+			want: []string{"queue/receive/waits"},
 		},
 		"returns nothing and no error": {
 			b: broken{receive: func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
@@ -175,7 +184,7 @@ func TestBrokenReceivers(t *testing.T) {
 				_ = r.Receiver.Settle(ctx, batch)
 				return nil
 			}},
-			want: []string{"queue/close/late-settlement", "queue/close/beside-settle"},
+			want: []string{"queue/close/late-settlement"},
 		},
 		"is not closed": {
 			b:    broken{closing: func(*brokenReceiver, context.Context) error { return nil }},
@@ -193,7 +202,7 @@ func TestBrokenReceivers(t *testing.T) {
 			want: []string{"queue/bounds/memory"},
 		},
 		"has info that changes": {
-			b: broken{info: func(i driver.Info) driver.Info { i.SettleBatch = int(time.Now().UnixNano()); return i }},
+			b: broken{info: func(i driver.Info) driver.Info { i.SettleBatch = 1 + rand.IntN(1000); return i }},
 		},
 		"says that it counts and does not": {
 			b: broken{receive: afterReceive(func(_ *brokenReceiver, ds []*driver.Delivery) {

@@ -69,7 +69,7 @@ func TestBrokenSenders(t *testing.T) {
 				slices.SortStableFunc(r.Headers, func(a, b driver.Header) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
 				return true
 			})},
-			want: []string{"queue/send/round-trip"},
+			want: []string{"queue/send/round-trip", "queue/hold/due"},
 		},
 		"drops the second header of a key": {
 			b: broken{send: each(func(r *driver.Record) bool {
@@ -85,7 +85,7 @@ func TestBrokenSenders(t *testing.T) {
 				}
 				return true
 			})},
-			want: []string{"queue/send/round-trip"},
+			want: []string{"queue/send/round-trip", "queue/hold/due"},
 		},
 		"forgets the content type": {
 			b:    broken{send: each(func(r *driver.Record) bool { r.ContentType = ""; return true })},

@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -185,15 +186,18 @@ func (b broken) harness() Harness {
 	}
 }
 
-// failing returns the names of the cases that fail, without those that need hooks and those of groups when the same
-// case exists for queues.
+// failing returns the names of the cases that fail, without those of the engine, those that need hooks, and those of
+// groups when the same case exists for queues.
 func failing(t *testing.T, h Harness) []string {
 	t.Helper()
 	found := Find(t, h)
+	all := Cases()
 	var names []string
-	for _, c := range Cases() {
-		twice := c.kind.needs == Group && !strings.Contains(c.Name, "group/independent") && !strings.Contains(c.Name, "group/target")
-		if !c.Applies(found) || len(c.Hooks) > 0 || twice {
+	for _, c := range all {
+		clause, ofGroups := strings.CutPrefix(c.Name, "group/")
+		twice := ofGroups && slices.ContainsFunc(all, func(o Case) bool { return o.Name == "queue/"+clause })
+		engine := strings.Contains(c.Name, "engine/")
+		if !c.Applies(found) || len(c.Hooks) > 0 || twice || engine {
 			continue
 		}
 		if err := c.Check(t, h); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -17,6 +18,7 @@ type crowd struct {
 	stop    context.CancelFunc
 	ctx     context.Context
 	wg      sync.WaitGroup
+	came    atomic.Int64
 	lenient bool // errors of Send and Settle are expected
 }
 
@@ -36,12 +38,27 @@ func (c *crowd) consume(r *receiver) {
 			for _, d := range ds {
 				c.ledger.Seen(c.name, d.ID.String())
 			}
+			if c.tooMany(len(ds)) {
+				return
+			}
 			c.settle(r, ds)
 			if r.fatal(err) {
 				return
 			}
 		}
 	})
+}
+
+// tooMany fails the case and stops the crowd when many times more came than was sent: a driver that never ends a message
+// would keep a bubble busy for ever.
+func (c *crowd) tooMany(n int) bool {
+	most := int64(20*c.t.h.Messages + 1000)
+	if c.came.Add(int64(n)) <= most {
+		return false
+	}
+	c.t.Errorf("more than %d deliveries came of %d messages", most, c.t.h.Messages)
+	c.stop()
+	return true
 }
 
 // settle settles ds, again and again where an entry may be tried again.
