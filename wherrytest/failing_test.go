@@ -240,8 +240,9 @@ func TestPublishFailsTheTest(t *testing.T) {
 type wherrytestCodec struct{}
 
 func (wherrytestCodec) Append(dst []byte, v *string) ([]byte, error) { return append(dst, *v...), nil }
-func (wherrytestCodec) Decode([]byte, *string) error                 { return fmt.Errorf("read only: %w", errBad) }
-func (wherrytestCodec) ContentType() string                          { return "text/plain" }
+
+func (wherrytestCodec) Decode([]byte, *string) error { return fmt.Errorf("read only: %w", errBad) }
+func (wherrytestCodec) ContentType() string          { return "text/plain" }
 
 func TestBodiesThatDoNotDecode(t *testing.T) {
 	t.Parallel()

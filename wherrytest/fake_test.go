@@ -13,7 +13,7 @@ import (
 type fake struct {
 	testing.TB
 	name     string
-	ctx      context.Context
+	context  func() context.Context
 	cancel   context.CancelFunc
 	failed   bool
 	messages []string
@@ -24,7 +24,7 @@ type fake struct {
 func failuresOf(t testing.TB, body func(tb testing.TB)) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	f := &fake{TB: t, name: t.Name() + "/fake", ctx: ctx, cancel: cancel}
+	f := &fake{TB: t, name: t.Name() + "/fake", context: func() context.Context { return ctx }, cancel: cancel}
 	f.guarded(func() { body(f) })
 	f.cleanUp()
 	if f.failed != (len(f.messages) > 0) {
@@ -54,7 +54,7 @@ func (f *fake) guarded(step func()) {
 
 func (f *fake) Helper()                  {}
 func (f *fake) Name() string             { return f.name }
-func (f *fake) Context() context.Context { return f.ctx }
+func (f *fake) Context() context.Context { return f.context() }
 func (f *fake) Failed() bool             { return f.failed }
 func (f *fake) Cleanup(step func())      { f.cleanups = append(f.cleanups, step) }
 
@@ -73,16 +73,4 @@ func (f *fake) FailNow() {
 func (f *fake) Fatalf(format string, args ...any) {
 	f.Errorf(format, args...)
 	runtime.Goexit()
-}
-
-// exampleTest is the test of an example: it prints what it reports.
-func exampleTest() (tb testing.TB, end func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	f := &fake{name: "Example", ctx: ctx, cancel: cancel}
-	return f, func() {
-		f.cleanUp()
-		for _, m := range f.messages {
-			fmt.Println(m)
-		}
-	}
 }

@@ -96,7 +96,8 @@ func TestWhatIsRevokedInHandComesAgain(t *testing.T) {
 		in := wherrytest.Probe(tt, orders)
 		taken := 0
 		rec := wherrytest.Record(func(ctx context.Context, _ *wherry.Message[order]) wherry.Outcome {
-			if taken++; taken == 1 {
+			taken++
+			if taken == 1 {
 				<-ctx.Done()
 			}
 			return wherry.Ack()
@@ -138,8 +139,8 @@ func TestAPublishThatMayHaveArrivedIsTold(t *testing.T) {
 			b.Faults().CutAfter("orders", -1)
 			in := wherrytest.Probe(tt, orders)
 			tb.Cleanup(func() { in.ExpectPublished(1) })
-			in.PublishWith(order{ID: 1}, wherry.WithID("perhaps"))
+			in.PublishWith(order{ID: 1}, wherry.WithID("maybe"))
 		})
-		wants(t, text, "published 0, want 1", "perhaps  perhaps published: ")
+		wants(t, text, "published 0, want 1", "maybe  perhaps published: ")
 	})
 }

@@ -21,10 +21,9 @@ type run struct {
 type ready chan struct{}
 
 func (r ready) Run(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil // the others were not prepared, and nothing starts
+	if ctx.Err() == nil { // else the others were not prepared, and nothing starts
+		close(r)
 	}
-	close(r)
 	<-ctx.Done()
 	return nil
 }
