@@ -176,7 +176,7 @@ func TestBrokenSenders(t *testing.T) {
 		},
 		"sends to every group": {
 			b:    broken{target: func(_ *mem.Broker, t driver.Target) driver.Target { t.Group = ""; return t }},
-			want: []string{"group/target", "group/target-kept"},
+			want: []string{"group/topology/verify-group", "group/target", "group/target-kept", "group/hold/group"},
 		},
 	})
 }

@@ -186,6 +186,7 @@ func nothingBeforeReceive(t *T) {
 	l := t.line()
 	idle := l.receiver()
 	busy := l.receiver()
+	t.pause(t.h.Quiet / 5) // what it would fetch on its own, it has asked for by now
 	records := t.batch(50)
 	l.send(records...)
 	busy.done(busy.expect(records...)...)
