@@ -76,12 +76,9 @@ func (d *demoCommand) open(s streams) (in *demo.Input, done func(), err error) {
 		in, err = demo.NewInput("standard input", s.in)
 		return in, func() {}, err
 	}
-	f, err := os.Open(d.Input)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("there is no file %s; --input wants a file with one JSON order on each line, or -", d.Input)
-	}
+	f, err := openFile(d.Input)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot read the input: %w", err)
+		return nil, nil, err
 	}
 	done = func() { _ = f.Close() }
 	in, err = demo.NewInput(d.Input, f)
@@ -89,6 +86,22 @@ func (d *demoCommand) open(s streams) (in *demo.Input, done func(), err error) {
 		done()
 	}
 	return in, done, err
+}
+
+func openFile(name string) (*os.File, error) {
+	const want = "--input wants a file with one JSON order on each line, or - for standard input"
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no file %s; %s", name, want)
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a directory; %s", name, want)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the input: %w", err)
+	}
+	return f, nil
 }
 
 // live reports whether there is a terminal for the live view. One that orders are typed into is not.

@@ -3,6 +3,7 @@ package demo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -17,8 +18,8 @@ const lineHeader = "line-number"
 // maxReasons bounds how many different dead letters are told apart.
 const maxReasons = 200
 
-// A loss of hope is counted by what tells it apart: the line it came from, where there is one, else the group, and the
-// reason in both cases.
+// deadKey is what tells dead letters apart: the line that they came from, where there is one, else the group, and in both
+// cases why they are there.
 type deadKey struct {
 	line   int
 	group  string // empty where there is a line
@@ -28,12 +29,11 @@ type deadKey struct {
 
 // deadReason is dead letters of one kind.
 type deadReason struct {
-	Line    int      // of the input; 0 for an order that was made up
-	Groups  []string // sorted
-	Reason  wherry.Reason
-	Text    string // the last error
-	Count   int
-	Example string // the id of the first
+	Line   int      // of the input; 0 for an order that was made up
+	Groups []string // sorted
+	Reason wherry.Reason
+	Text   string // the last error
+	Count  int
 }
 
 // deadLetters is what the dead-letter topic brought. It is made by newDeadLetters.
@@ -57,14 +57,18 @@ func (d *deadLetters) add(_ context.Context, m *wherry.Message[wherry.DeadLetter
 	if err != nil {
 		line = 0
 	}
-	d.count(line, m.ID(), &dead.DeadLetterInfo)
+	text := dead.LastError
+	if e, ok := errors.AsType[*wherry.DecodeError](dead.Err); ok {
+		text = e.Err.Error() // without the size and the type
+	}
+	d.count(deadKey{line, dead.Group, dead.Reason, text})
 	return wherry.Ack()
 }
 
-func (d *deadLetters) count(line int, id string, info *wherry.DeadLetterInfo) {
-	key := deadKey{line: line, reason: info.Reason, text: info.LastError}
-	if line == 0 {
-		key.group = info.Group
+func (d *deadLetters) count(key deadKey) {
+	group := key.group
+	if key.line > 0 {
+		key.group = ""
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,12 +78,12 @@ func (d *deadLetters) count(line int, id string, info *wherry.DeadLetterInfo) {
 			d.others++
 			return
 		}
-		r = &deadReason{Line: line, Reason: info.Reason, Text: info.LastError, Example: id}
+		r = &deadReason{Line: key.line, Reason: key.reason, Text: key.text}
 		d.reasons[key] = r
 	}
 	r.Count++
-	if i, ok := slices.BinarySearch(r.Groups, info.Group); !ok {
-		r.Groups = slices.Insert(r.Groups, i, info.Group)
+	if i, ok := slices.BinarySearch(r.Groups, group); !ok {
+		r.Groups = slices.Insert(r.Groups, i, group)
 	}
 }
 

@@ -29,7 +29,7 @@ type Config struct {
 // order, unless the user does not wait for it. What went wrong is said on errs. The end of ctx, Ctrl-C and SIGTERM stop
 // the service in order; a second Ctrl-C or SIGTERM ends Run at once and leaves goroutines behind.
 func Run(ctx context.Context, cfg Config, out, errs io.Writer) int {
-	fmt.Fprintln(out, banner(&cfg))
+	fmt.Fprintln(out, banner(&cfg)) // and an empty line
 	in := listen(ctx)
 	defer in.close()
 	s, err := newService(ctx, cfg)
@@ -55,7 +55,7 @@ func Run(ctx context.Context, cfg Config, out, errs io.Writer) int {
 	case <-done:
 	default:
 		t := s.ledger.Totals()
-		fmt.Fprintf(errs, "wherry demo: interrupted again: quit at once, with %d of %d orders not finished\n", t.Open, t.Published)
+		fmt.Fprintf(errs, "wherry demo: quit at once, with %d of %d orders not finished\n", t.Open, t.Published)
 		return StatusKilled
 	}
 	status := StatusFine
@@ -75,7 +75,7 @@ func fail(errs io.Writer, err error) int {
 	return StatusLost
 }
 
-// banner says what is about to happen.
+// banner says what is about to happen, in lines that fit a narrow terminal.
 func banner(cfg *Config) string {
 	what := "orders as fast as they are taken"
 	if cfg.Rate > 0 {
@@ -90,5 +90,6 @@ func banner(cfg *Config) string {
 	if cfg.Fault != "" {
 		what += ", with the fault " + string(cfg.Fault)
 	}
-	return "wherry demo: " + what + ", to payment, stock and report on the broker in this process; Ctrl-C stops"
+	return "wherry demo: " + what + ".\n" +
+		"Each goes to payment, stock and report, all in this process. Ctrl-C stops.\n"
 }

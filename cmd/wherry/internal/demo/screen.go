@@ -34,13 +34,17 @@ type screen struct {
 	width, height int
 }
 
-// draw returns the lines of a screen. When there is not room for all, dead letters are left out first.
+// draw returns the lines of a screen. When there is not room for all, events and dead letters are left out first.
 func (v *screen) draw(s *snapshot) string {
-	head := v.head(s)
-	foot := v.foot(s)
-	room := v.height - len(head) - len(foot)
-	lines := append(head, v.dead(s, room)...)
-	for len(lines)+len(foot) < v.height {
+	lines, foot := v.head(s), v.foot(s)
+	room := func() int { return v.height - len(lines) - len(foot) }
+	reserved := 0
+	if len(s.Notes) > 0 {
+		reserved = min(len(s.Notes), 3) + 2
+	}
+	lines = append(lines, v.dead(s, room()-reserved)...)
+	lines = append(lines, v.events(s, room())...)
+	for room() > 0 {
 		lines = append(lines, "")
 	}
 	lines = append(lines, foot...)
@@ -51,26 +55,29 @@ func (v *screen) draw(s *snapshot) string {
 	return strings.Join(lines, "\n")
 }
 
-// head is everything above the dead letters.
+// head is what is always there.
 func (v *screen) head(s *snapshot) []string {
 	st := &v.styles
 	when := clockTime(s.Elapsed)
 	if s.Duration > 0 {
 		when += " of " + clockTime(s.Duration)
 	}
-	title := " wherry demo"
-	about := "  an orders service on the broker in this process"
-	state := s.Phase.String() + " " + when + " "
-	gap := strings.Repeat(" ", max(v.width-len(title)-len(about)-len(state), 2))
-	lines := []string{st.title.Render(title) + st.dim.Render(about) + gap + state, ""}
+	title, about := " wherry demo", "  orders on the broker in this process"
+	state := s.Phase.String() + " " + when
+	gap := v.width - 1 - len(title) - len(about) - len(state)
+	if gap < 2 {
+		about, gap = "", max(v.width-1-len(title)-len(state), 2)
+	}
+	lines := []string{st.title.Render(title) + st.dim.Render(about) + strings.Repeat(" ", gap) + state, ""}
 
 	t := &s.Totals
-	counts := fmt.Sprintf(" published %s   %s   handled %s   retried %s   dead %s   open %s",
+	counts := fmt.Sprintf(" published %s (%s)  handled %s  retried %s  dead %s  open %s",
 		grouped(t.Published), perSecond(s.Rate), grouped(t.Handled), grouped(t.Retried), grouped(t.Dead), grouped(t.Open))
+	repeated := ""
 	if t.Duplicated > 0 {
-		counts += "   " + st.warn.Render("duplicated "+grouped(t.Duplicated))
+		repeated = st.warn.Render(" duplicated " + grouped(t.Duplicated))
 	}
-	lines = append(lines, counts, "")
+	lines = append(lines, counts, repeated)
 
 	lines = append(lines, st.dim.Render(v.row("group", v.columns(), func(c column) string { return c.name })+"  health"))
 	for i := range s.Groups {
@@ -82,9 +89,6 @@ func (v *screen) head(s *snapshot) []string {
 			lines = append(lines, st.bad.Render(" "+g.Group+" is not ready: ")+clean(g.Health.Cause))
 		}
 		lines = append(lines, "")
-	} else if n := len(s.Notes); n > 0 {
-		last := s.Notes[n-1]
-		lines = append(lines, st.warn.Render(" "+clockTime(last.At)+" ")+clean(last.Text), "")
 	}
 	if len(s.Sales) > 0 {
 		lines = append(lines, v.sales(s), "")
@@ -151,10 +155,15 @@ func (v *screen) group(g *groupView) string {
 	return row + "  " + look.Render(state)
 }
 
+// sales is what the report's batches come to, for as many countries as fit.
 func (v *screen) sales(s *snapshot) string {
 	text := fmt.Sprintf(" sales in %s batches:", grouped(s.Batches))
 	for _, one := range s.Sales {
-		text += fmt.Sprintf("  %s %s", one.Country, grouped(one.Cents/100))
+		more := fmt.Sprintf("  %s %s", one.Country, grouped(one.Cents/100))
+		if len(text)+len(more) > v.width {
+			break
+		}
+		text += more
 	}
 	return text
 }
@@ -166,6 +175,18 @@ func (v *screen) dead(s *snapshot, room int) []string {
 	}
 	lines := []string{v.styles.title.Render(" dead letters")}
 	lines = append(lines, deadLines(s, room-2)...)
+	return append(lines, "")
+}
+
+// events is the list of the last events, in so many lines at most.
+func (v *screen) events(s *snapshot, room int) []string {
+	if len(s.Notes) == 0 || room < 3 {
+		return nil
+	}
+	lines := []string{v.styles.title.Render(" events")}
+	for _, n := range s.Notes[max(len(s.Notes)-(room-2), 0):] {
+		lines = append(lines, v.styles.warn.Render(" "+clockTime(n.At))+"  "+clean(n.Text))
+	}
 	return append(lines, "")
 }
 
@@ -184,7 +205,7 @@ func deadLines(s *snapshot, most int) []string {
 	for _, r := range reasons {
 		who, text := strings.Join(r.Groups, ", "), clean(r.Text)
 		if r.Line > 0 {
-			who, text = fmt.Sprintf("line %d", r.Line), strings.Join(r.Groups, ", ")+": "+text
+			who, text = fmt.Sprintf("line %d", r.Line), text+" ("+who+")"
 		}
 		lines = append(lines, fmt.Sprintf(" %s %s %s  %s", left(who, 9), left(string(r.Reason), 11), right(grouped(r.Count), 6), text))
 	}
@@ -197,7 +218,7 @@ func deadLines(s *snapshot, most int) []string {
 func (v *screen) foot(s *snapshot) []string {
 	text := " Ctrl-C stops: no more orders, and what is under way is finished first."
 	if s.Phase == draining {
-		text = " Stopping when all is finished. Ctrl-C again quits at once, and loses what is under way."
+		text = " Finishing what is under way. Ctrl-C again quits at once, and loses it."
 	}
 	return []string{v.styles.dim.Render(text)}
 }

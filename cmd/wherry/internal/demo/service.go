@@ -54,11 +54,11 @@ func newService(ctx context.Context, cfg Config) (*service, error) {
 	tell, stall, exact := wherry.OnEvent(s.events.observe), wherry.StallAfter(s.fault.stallAfter()), wherry.ExactTime()
 
 	s.payment = wherry.Consume(wherry.Group(s.broker, paymentGroup, orders), pay,
-		wherry.Concurrency(8), wherry.RetryWith(paymentRetries()), wherry.Use(book(s.ledger)), tell, stall, exact)
+		wherry.Name(paymentGroup), wherry.Concurrency(8), wherry.RetryWith(paymentRetries()), wherry.Use(book(s.ledger)), tell, stall, exact)
 	s.stock = wherry.Consume(wherry.Group(s.broker, stockGroup, orders), wherry.Func(reserve),
-		wherry.Use(book(s.ledger)), tell, stall, exact)
+		wherry.Name(stockGroup), wherry.Use(book(s.ledger)), tell, stall, exact)
 	s.report = wherry.ConsumeBatch(wherry.Group(s.broker, reportGroup, orders), s.sales.add,
-		wherry.BatchSize(100), wherry.UseBatch(bookBatch(s.ledger)), tell, stall, exact)
+		wherry.Name(reportGroup), wherry.BatchSize(100), wherry.UseBatch(bookBatch(s.ledger)), tell, stall, exact)
 	s.deadLetters = wherry.Consume(wherry.Queue(s.broker, wherry.DeadLetters(orders)), s.dead.add, tell, stall)
 
 	var err error
