@@ -40,7 +40,7 @@ const Never = -1
 
 // BreakerConfig says when a [Breaker] opens and closes. Fields that are zero take their defaults.
 type BreakerConfig struct {
-	// Name names it in the reason of the pause, which health and events show. Default "breaker".
+	// Name tells it from others in the reason of the pause, which health and events show. It may be empty.
 	Name string
 	// InARow is the number of failures in a row that opens it. Default 5; [Never] is at no number.
 	InARow int
@@ -90,7 +90,6 @@ func (c BreakerConfig) validate() (bad mistakes) {
 }
 
 func (c BreakerConfig) withDefaults() BreakerConfig {
-	orElse(&c.Name, "breaker")
 	orElse(&c.InARow, defaultInARow)
 	orElse(&c.Ratio, defaultRatio)
 	orElse(&c.Window, defaultWindow)
@@ -104,6 +103,14 @@ func (c BreakerConfig) withDefaults() BreakerConfig {
 		c.OnChange = func(_, _ BreakerState) {}
 	}
 	return c
+}
+
+// label is what it is called.
+func (c *BreakerConfig) label() string {
+	if c.Name == "" {
+		return "breaker"
+	}
+	return "breaker " + c.Name
 }
 
 // A Breaker is a circuit breaker that fails no message: when too many fail, it pauses the consumers that it is an option
@@ -152,7 +159,7 @@ func (b *Breaker) Option() wherry.ConsumerOption {
 		return m.invalid("breaker")
 	}
 	if len(b.bad) > 0 {
-		return b.bad.invalid(b.cfg.Name)
+		return b.bad.invalid(b.cfg.label())
 	}
 	return use(b.lane, b.batchLane)
 }

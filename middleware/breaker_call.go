@@ -127,7 +127,7 @@ func (b *Breaker) conclude(t ticket, count func() (why string)) {
 	var paused []*wherry.Consumer
 	if why := count(); why != "" {
 		b.turnLocked(BreakerOpen)
-		b.why = b.cfg.Name + " is open: " + why
+		b.why = b.cfg.label() + " is open: " + why
 		for c := range b.known {
 			paused = append(paused, c)
 		}

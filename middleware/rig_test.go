@@ -24,10 +24,10 @@ type rig struct {
 }
 
 // bubble runs a test on a new rig, under virtual time.
-func bubble(t *testing.T, f func(r *rig)) {
+func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f(&rig{
+		f(t, &rig{
 			t: t, broker: mem.New(mem.Config{}), topic: wherry.NewTopic("orders", codec.Text{}), began: time.Now(),
 			log: &journal{},
 		})
