@@ -31,14 +31,18 @@ const (
 	StateStopped State = "stopped"
 )
 
-// Health is a snapshot of a consumer. It holds no payload, no stack and no error text of a handler.
+// Health is a snapshot of a consumer. It holds no payload, no stack and no error text of a handler, and but for Detail
+// nothing that should not be shown to strangers.
 type Health struct {
 	Consumer string
 	Topic    string
 	Group    string // empty in a queue
 	State    State
-	// Cause says in words why the state is not running, or what is wrong while it is ("cannot publish to orders.dlq").
+	// Cause says in words why the state is not running, or what is wrong while it is ("cannot publish to orders.dlq:
+	// 3 kept"). It holds topics, message ids, and what Pause was given.
 	Cause string
+	// Detail is the text of the error behind Cause, where there is one. It is the broker's and may name hosts.
+	Detail string
 	// Ready is whether it is fit for traffic: running, paused on purpose included, and not stalled or away.
 	Ready bool
 	// InFlight is the number of messages that its workers hold: buffered, with handlers, or not yet settled.
@@ -69,6 +73,7 @@ type healthState struct {
 	progress time.Time // when it last rose, or nothing waited
 	stalled  time.Time // zero: not stalled
 	cause    string
+	detail   string
 	oldest   time.Duration
 	backlog  int64
 
@@ -143,35 +148,38 @@ func (h *healthState) snapshot(r *running) Health {
 		out.Handled += w.handled
 		w.mu.Unlock()
 	}
-	blocked := r.blockedMoves()
+	blocked, refusal := r.blockedMoves()
 	pauses := r.c.pauseReasons()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out.State, out.Since, out.Oldest, out.Backlog = h.state, h.since, h.oldest, h.backlog
-	out.Cause = blocked
+	out.Cause, out.Detail = blocked, refusal
 	if h.state == StateRunning {
 		switch {
 		case !h.awaySince.IsZero():
-			out.State, out.Since, out.Cause = StateAway, h.awaySince, errorText(h.awayErr)
+			out.State, out.Since = StateAway, h.awaySince
+			out.Cause, out.Detail = "the broker does not answer", errorText(h.awayErr)
 		case !h.stalled.IsZero():
-			out.State, out.Since, out.Cause = StateStalled, h.stalled, h.cause
+			out.State, out.Since = StateStalled, h.stalled
+			out.Cause, out.Detail = h.cause, h.detail
 		case len(pauses) > 0:
-			out.State, out.Cause = StatePaused, strings.Join(pauses, "; ")
+			out.State, out.Cause, out.Detail = StatePaused, strings.Join(pauses, "; "), ""
 		}
 	}
 	out.Ready = out.State == StateRunning || out.State == StatePaused
 	return out
 }
 
-// blockedMoves says which destinations refuse copies, empty when none does.
-func (r *running) blockedMoves() string {
-	var texts []string
+// blockedMoves says which destinations refuse copies and why, empty when none does.
+func (r *running) blockedMoves() (cause, detail string) {
+	var causes, details []string
 	for _, w := range r.workers {
 		for _, m := range w.moversNow() {
 			if err, n := m.blocked(); err != nil {
-				texts = append(texts, fmt.Sprintf("%v (%d kept)", err, n))
+				causes = append(causes, fmt.Sprintf("cannot publish to %s: %d kept", m.out.target.Topic.Name, n))
+				details = append(details, errorText(err))
 			}
 		}
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(causes, "; "), strings.Join(details, "; ")
 }

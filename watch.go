@@ -53,7 +53,7 @@ func (r *running) look(now time.Time) {
 		h.progress = now
 		if !h.stalled.IsZero() {
 			recovered = max(now.Sub(h.stalled), 1)
-			h.stalled, h.cause = time.Time{}, ""
+			h.stalled, h.cause, h.detail = time.Time{}, "", ""
 		}
 	}
 	late := now.Sub(h.progress)
@@ -66,10 +66,13 @@ func (r *running) look(now time.Time) {
 	if !begins {
 		return
 	}
-	cause, stack := r.cause(busy)
+	cause, detail, stack := r.cause(busy)
 	h.mu.Lock()
-	h.stalled, h.cause = now, cause
+	h.stalled, h.cause, h.detail = now, cause, detail
 	h.mu.Unlock()
+	if detail != "" {
+		cause += ": " + detail
+	}
 	r.emit(&Stalled{Origin: r.origin, Cause: cause, Stack: stack, For: late})
 }
 
@@ -108,10 +111,10 @@ func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint
 	return waits, handled, oldest
 }
 
-// cause says why a consumer makes no progress.
-func (r *running) cause(busy *lane) (text, stack string) {
-	if blocked := r.blockedMoves(); blocked != "" {
-		return blocked, ""
+// cause says why a consumer makes no progress, with the text of the error or the stack behind it.
+func (r *running) cause(busy *lane) (text, detail, stack string) {
+	if blocked, refusal := r.blockedMoves(); blocked != "" {
+		return blocked, refusal, ""
 	}
 	if busy != nil {
 		w := busy.w
@@ -123,23 +126,23 @@ func (r *running) cause(busy *lane) (text, stack string) {
 		w.mu.Unlock()
 		if started != 0 {
 			took := time.Since(started.Time()).Round(time.Millisecond)
-			return fmt.Sprintf("handler blocked for %v on message %s", took, id), stackOf(goroutine)
+			return fmt.Sprintf("handler blocked for %v on message %s", took, id), "", stackOf(goroutine)
 		}
 	}
 	for _, w := range r.workers {
 		if waiter, ok := w.recv.(driver.Waiter); ok {
 			if why := waiter.Waiting(); why != "" {
-				return why, ""
+				return why, "", ""
 			}
 		}
 		w.mu.Lock()
 		starved := w.starved
 		w.mu.Unlock()
 		if starved {
-			return fmt.Sprintf("credit exhausted: %d messages unsettled", w.credit), ""
+			return fmt.Sprintf("credit exhausted: %d messages unsettled", w.credit), "", ""
 		}
 	}
-	return "work waits at the broker and none is delivered", ""
+	return "work waits at the broker and none is delivered", "", ""
 }
 
 // reportOverruns tells of each handler that is past its timeout, once.
