@@ -3,7 +3,6 @@ package wherry_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -170,24 +169,24 @@ func TestRunTwiceAndTogether(t *testing.T) {
 
 func TestRunReportsAllMistakesTogether(t *testing.T) {
 	t.Parallel()
-	b := newMem(t)
-	bad := wherry.NewTopic("", orders2{}, wherry.BodyLimit(-1))
-	h := func(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() }
-	before := runtime.NumGoroutine()
-	err := wherry.Run(t.Context(),
-		wherry.Consume(wherry.Queue(b, orders), h),
-		wherry.Consume(wherry.Queue(b, bad), h, wherry.Workers(0), wherry.Concurrency(-2)),
-		wherry.Consume(wherry.Queue(b, orders), nil),
-		wherry.Consume(wherry.Group(b, "g", orders), h),
-		wherry.Consume(wherry.Queue(b, orders), h,
-			wherry.RetryWith(wherry.RetryPolicy{}), wherry.RetryWith(wherry.RetryPolicy{})),
-		nil,
-	)
-	for _, part := range []string{
-		"name: it is empty", "body limit is -1", "workers is 0", "concurrency is -2", "handler is nil", "declare it with Fanout",
-		"two retry policies", "runner 6 is nil",
-	} {
-		assert.True(t, strings.Contains(err.Error(), part), "the error names: "+part+"\n"+err.Error())
-	}
-	assert.True(t, runtime.NumGoroutine() <= before+1, "nothing was left running")
+	synctest.Test(t, func(t *testing.T) { // which ends only when nothing was left running
+		b := newMem(t)
+		bad := wherry.NewTopic("", orders2{}, wherry.BodyLimit(-1))
+		h := func(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() }
+		err := wherry.Run(t.Context(),
+			wherry.Consume(wherry.Queue(b, orders), h),
+			wherry.Consume(wherry.Queue(b, bad), h, wherry.Workers(0), wherry.Concurrency(-2)),
+			wherry.Consume(wherry.Queue(b, orders), nil),
+			wherry.Consume(wherry.Group(b, "g", orders), h),
+			wherry.Consume(wherry.Queue(b, orders), h,
+				wherry.RetryWith(wherry.RetryPolicy{}), wherry.RetryWith(wherry.RetryPolicy{})),
+			nil,
+		)
+		for _, part := range []string{
+			"name: it is empty", "body limit is -1", "workers is 0", "concurrency is -2", "handler is nil", "declare it with Fanout",
+			"two retry policies", "runner 6 is nil",
+		} {
+			assert.True(t, strings.Contains(err.Error(), part), "the error names: "+part+"\n"+err.Error())
+		}
+	})
 }

@@ -110,7 +110,10 @@ func newPuller(ctx context.Context, r *running) *puller {
 	if r.holds != nil {
 		p.beside.Go(func() { r.holds.run(intake) })
 	}
-	release := context.AfterFunc(intake, p.w.stop) // the loop may be parked
+	release := context.AfterFunc(intake, func() {
+		r.draining.Store(true) // what fails from now on fails with its loop's context
+		p.w.stop()             // the loop may be parked
+	})
 	p.stop = func() {
 		release()
 		stop()
