@@ -76,6 +76,10 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 			bytes += d.Size()
 			continue
 		}
+		if !w.roomLocked() && w.owingLocked() {
+			w.flushLocked() // and look again
+			continue
+		}
 		if !time.Now().Before(due) || !w.roomLocked() {
 			break
 		}

@@ -203,12 +203,10 @@ func (w *worker) wakeAllLocked() {
 	w.idle = w.idle[:0]
 }
 
-// roomLocked reports whether the credit allows another delivery. What is decided is given to the broker first, since it
-// may be what uses the credit up.
+// roomLocked reports whether the credit allows another delivery. Where what is decided uses it up, the lane gives that to
+// the broker and looks again. It must not be given here: the lock is given up meanwhile, another lane receives, and two
+// that receive overwrite each other's buffer.
 func (w *worker) roomLocked() bool {
-	if w.unsettled >= w.credit && w.owingLocked() {
-		w.flushLocked()
-	}
 	w.starved = w.unsettled >= w.credit
 	return !w.starved
 }
