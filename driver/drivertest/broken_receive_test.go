@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/mem"
 )
 
 type (
@@ -189,6 +190,19 @@ func TestBrokenReceivers(t *testing.T) {
 		"is not closed": {
 			b:    broken{closing: func(*brokenReceiver, context.Context) error { return nil }},
 			some: []string{"queue/close/beside-receive", "queue/close/returns-unsettled", "queue/revoke/closed"},
+		},
+		"fetches when opened": {
+			b: broken{open: func(b *mem.Broker, s driver.Source) (driver.Source, error) {
+				if s.Group != "" {
+					return s, nil
+				}
+				r, err := b.OpenQueue(context.Background(), s)
+				if err == nil {
+					go func() { _, _ = r.Receive(context.Background(), make([]*driver.Delivery, 0, 1)) }()
+				}
+				return s, err
+			}},
+			some: []string{"queue/receive/lazy"},
 		},
 		"keeps what it delivered": {
 			b: broken{

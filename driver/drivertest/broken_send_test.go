@@ -166,7 +166,7 @@ func TestBrokenSenders(t *testing.T) {
 		},
 		"does not close senders": {
 			b:    broken{closed: func(*brokenSender, context.Context) error { return nil }},
-			want: []string{"queue/send/closed", "queue/send/close-race"},
+			want: []string{"queue/send/closed"},
 		},
 		"creates under verify": {
 			b: broken{

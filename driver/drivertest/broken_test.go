@@ -176,11 +176,11 @@ func (r *brokenReceiver) Close(ctx context.Context) error {
 // harness is a harness whose broker is broken by b, a copy of which each case gets.
 func (b broken) harness() Harness {
 	return Harness{
-		Virtual: true, Messages: 100, MaxRecord: 1 << 20,
+		Virtual: true, Messages: 80, MaxRecord: 128 << 10,
 		Setup: func(_ testing.TB, h *Harness) {
 			one := b
 			one.hoarded = &[][]byte{}
-			one.Broker = mem.New(mem.Config{MaxRecord: 1 << 20})
+			one.Broker = mem.New(mem.Config{MaxRecord: 128 << 10})
 			h.Open = func(testing.TB) driver.Broker { return &one }
 		},
 	}
@@ -235,7 +235,7 @@ func TestEveryCaseHasAName(t *testing.T) {
 func (b broken) quick() Harness {
 	h := b.harness()
 	h.Virtual = false
-	h.Wait = 300 * time.Millisecond
+	h.Wait = 1500 * time.Millisecond
 	h.Quiet = 20 * time.Millisecond
 	return h
 }

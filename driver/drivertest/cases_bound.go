@@ -77,7 +77,7 @@ func memoryReturned(t *T) {
 		t.Fatalf("opening a %s: %v", l.kind.name, err)
 	}
 	const bodySize, window = 16 << 10, 32
-	n := min(t.h.Messages, 1000) / window * window
+	n := max(10*window, min(t.h.Messages, 1000)) / window * window
 	var sent, received []weak.Pointer[byte]
 	for range n / window {
 		for range window {

@@ -149,7 +149,7 @@ func closeBesideSend(t *T) {
 		go func() {
 			var o outcomes
 			defer func() { results <- o }()
-			for range 2000 {
+			for range 2 * t.h.Messages {
 				rs := t.batch(1)
 				ctx, cancel := context.WithTimeout(context.Background(), t.h.Wait)
 				err := s.try(ctx, rs...)

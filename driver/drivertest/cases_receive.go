@@ -185,10 +185,10 @@ func stopLosesNothing(t *T) {
 func nothingBeforeReceive(t *T) {
 	l := t.line()
 	idle := l.receiver()
-	busy := l.receiver()
-	t.pause(t.h.Quiet / 5) // what it would fetch on its own, it has asked for by now
 	records := t.batch(50)
 	l.send(records...)
+	t.pause(t.h.Quiet / 5) // what it would fetch of its own accord, it has by now
+	busy := l.receiver()
 	busy.done(busy.expect(records...)...)
 	idle.close()
 	busy.none()

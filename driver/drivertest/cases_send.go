@@ -101,7 +101,7 @@ func oddRecords(t *T) []driver.Record {
 	rs[6].ContentType = "application/vnd.example+json; charset=utf-8"
 	rs[7].Control = fullControl()
 	rs[8].Control = driver.Control{}
-	rs[8].Body = []byte(strings.Repeat("0123456789abcdef", 1<<12))
+	rs[8].Body = []byte(strings.Repeat("0123456789abcdef", 1<<11))
 	return rs
 }
 
