@@ -37,6 +37,7 @@ func Rules() []Rule {
 		{"doc-test", "A test that a document names and that does not exist guards nothing.", docTests},
 		{"doc-snippet", "Code in a document that no compiler has seen does not compile.", docSnippets},
 		{"doc-linked", "A page that nothing links to is not read.", docsLinked},
+		{"example-complete", "A feature without an example that runs is found by reading the source.", examplesComplete},
 		{"example-mentioned", "An example that no document mentions is not found.", examplesMentioned},
 	}
 }

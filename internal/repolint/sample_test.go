@@ -179,6 +179,12 @@ var samples = []sample{
 
 	{"doc-linked", "page", "docs/lost.md: neither", map[string]string{"docs/lost.md": "Lost.\n"}},
 
+	{"example-complete", "none", "a.go:4: no example shows Do", map[string]string{"a.go": "package m\n\n// Do does.\nfunc Do() {}\n"}},
+	{"example-complete", "only in a test", "no example shows Do", map[string]string{
+		"a.go":      "package m\n\n// Do does.\nfunc Do() {}\n",
+		"a_test.go": "package m_test\n\nimport \"example.org/m\"\n\nvar x = m.Do\n",
+	}},
+
 	{"example-mentioned", "example", "examples/lost: no document", map[string]string{
 		"examples/lost/a.go": "// Command lost is an example.\npackage main\n",
 	}},
