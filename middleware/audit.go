@@ -79,7 +79,7 @@ const (
 // of it. The lane waits for the sink. A nil sink is an error at start.
 func Audit(s AuditSink, c AuditConfig) wherry.ConsumerOption {
 	var bad mistakes
-	if s == nil {
+	if f, ok := s.(AuditFunc); s == nil || ok && f == nil {
 		bad.addf("the sink is nil")
 	}
 	positive(&bad, "Timeout", c.Timeout)
