@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/driver"
 )
 
@@ -214,16 +213,14 @@ func (t *Test) healthText() string {
 	var lines []string
 	for _, r := range t.runs() {
 		for _, one := range r.runners {
-			c, ok := one.(*wherry.Consumer)
+			c, ok := one.(healthy)
 			if !ok {
 				continue
 			}
 			h := c.Health()
-			line := fmt.Sprintf("consumer %s: %s", h.Consumer, h.State)
-			if h.Cause != "" {
-				line += ": " + h.Cause
-			}
-			lines = append(lines, line)
+			parts := []string{"consumer " + h.Consumer, string(h.State), h.Cause, h.Detail}
+			parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+			lines = append(lines, strings.Join(parts, ": "))
 		}
 	}
 	return block(lines)

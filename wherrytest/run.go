@@ -3,6 +3,7 @@ package wherrytest
 import (
 	"context"
 	"errors"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 
@@ -28,8 +29,11 @@ func (r ready) Run(ctx context.Context) error {
 	return nil
 }
 
-// Run runs consumers, or whatever else [wherry.Run] runs, in the background, and returns when all of them are prepared:
-// what is published from then on reaches them. Mistakes that keep them from it fail the test at once. It may be called
+// healthy is a consumer, or what is built around one.
+type healthy interface{ Health() wherry.Health }
+
+// Run runs consumers, or whatever else [wherry.Run] runs, in the background. It returns when all of them are prepared and
+// the consumers among them receive: what is published from then on reaches them. Mistakes that keep them from it fail the test at once. It may be called
 // more than once.
 //
 // At the end of the test they are stopped as a service is. The test fails when one of them returns an error, abandons
@@ -55,9 +59,30 @@ func (t *Test) Run(rs ...wherry.Runner) {
 	t.mu.Unlock()
 	select {
 	case <-prepared:
+		r.awaitStart()
 	case <-r.done:
 		err := t.Stop()
 		t.tb.Fatalf("wherrytest: run: %v", err)
+	}
+}
+
+// awaitStart returns when every consumer has begun, or the run has ended. All are told to at the same time, and what is
+// between that and its beginning is a few instructions, which nothing can be asked to tell the end of.
+func (r *run) awaitStart() {
+	for _, one := range r.runners {
+		c, ok := one.(healthy)
+		for ok && c.Health().State == wherry.StateStarting && !r.hasEnded() {
+			runtime.Gosched()
+		}
+	}
+}
+
+func (r *run) hasEnded() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -90,14 +115,13 @@ func (t *Test) isRunning() bool { return len(t.runs()) > 0 }
 // runError is that of a run which ended by itself.
 func (t *Test) runError() error {
 	for _, r := range t.runs() {
-		select {
-		case <-r.done:
-			if r.err == nil {
-				return errors.New("it returned before it was stopped")
-			}
-			return r.err
-		default:
+		if !r.hasEnded() {
+			continue
 		}
+		if r.err == nil {
+			return errors.New("it returned before it was stopped")
+		}
+		return r.err
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ type spec struct {
 	goroutines bool
 }
 
-// OnBroker runs the test on b, which stays the caller's: it is not closed. Topics and groups should be the test's own, as
+// OnBroker runs the test on b, which stays the caller's: it is not closed, and must not be before the test
+// has ended or Stop has returned. Topics and groups should be the test's own, as
 // what others do with them is not in its books.
 func OnBroker(b driver.Broker) Option { return func(s *spec) { s.broker = b } }
 

@@ -23,6 +23,7 @@ func layers() []layer {
 		{"mem/…", []string{"driver", "mem/…", "internal/…"}},
 		{"middleware/…", []string{".", "codec", "driver", "middleware/…", "internal/…"}},
 		{"flow/…", []string{".", "codec", "driver", "middleware", "flow/…", "internal/…"}},
+		{"health/…", []string{"."}},
 		{"wherrytest/…", []string{".", "codec", "driver", "mem", "wherrytest/…", "internal/…"}},
 		{"internal/…", []string{"driver", "internal/…"}},
 		// Commands, examples and the benchmark wire things up.
