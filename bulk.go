@@ -63,7 +63,7 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(b.held) < spec.batchSize && bytes < spec.batchBytes {
-		if w.stopped || w.r.paused.Load() {
+		if w.stopped || w.intake.Err() != nil || w.r.paused.Load() {
 			for _, d := range b.held {
 				w.settleLocked(driver.Settlement{Delivery: d})
 			}
@@ -80,10 +80,10 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 			w.flushLocked() // and look again
 			continue
 		}
-		if !time.Now().Before(due) || !w.roomLocked() {
+		if !time.Now().Before(due) || w.r.patience.Err() != nil || !w.roomLocked() {
 			break
 		}
-		ctx, stop := context.WithDeadline(w.intake, due)
+		ctx, stop := context.WithDeadline(w.r.patience, due)
 		w.receiveLocked(ctx)
 		stop()
 	}

@@ -38,8 +38,21 @@ type joinLane struct {
 // joined is one publish in a lane.
 type joined struct {
 	enc    *encoding
-	result chan error    // cap 1
-	lead   chan struct{} // cap 1: the lane is yours
+	result chan error       // cap 1
+	lead   chan struct{}    // cap 1: the lane is yours
+	by     time.Time        // until when its call may last
+	late   <-chan time.Time // its own end, where its context has none
+}
+
+// joinSlack lets a call that ends with its last publish say what became of it.
+const joinSlack = 100 * time.Millisecond
+
+// why is what ended the wait of a publish.
+func (it *joined) why(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errPublishTimeout
 }
 
 func newJoiner(call func(context.Context, []driver.Record) error, l driver.SendLimits, timeout time.Duration) *joiner {
@@ -48,15 +61,23 @@ func newJoiner(call func(context.Context, []driver.Record) error, l driver.SendL
 	}
 }
 
-// send sends one message, alone or with others, and returns its own result. When ctx ends while the message waits it is
-// not sent; when it ends while the call is in flight the result is ErrUnconfirmed, and the encoding is left to the call.
+// send sends one message, alone or with others, and returns its own result. When ctx ends while the message waits, or the
+// publish timeout where ctx has no deadline, it is not sent; when that happens while the call is in flight the result is
+// ErrUnconfirmed, and the encoding is left to the call.
 func (j *joiner) send(ctx context.Context, e *encoding) error {
 	lane, err := j.lane(e.rec[0].Key)
 	if err != nil {
 		return err
 	}
 	defer j.open.Done()
-	it := &joined{enc: e, result: make(chan error, 1), lead: make(chan struct{}, 1)}
+	it := &joined{enc: e, result: make(chan error, 1), lead: make(chan struct{}, 1), by: time.Now().Add(j.timeout)}
+	if deadline, ok := ctx.Deadline(); !ok {
+		timer := time.NewTimer(j.timeout + joinSlack)
+		defer timer.Stop()
+		it.late = timer.C
+	} else if deadline.After(it.by) {
+		it.by = deadline
+	}
 	lane.mu.Lock()
 	lane.waiting = append(lane.waiting, it)
 	leads := !lane.busy
@@ -71,8 +92,9 @@ func (j *joiner) send(ctx context.Context, e *encoding) error {
 	case <-it.lead:
 		return j.drive(ctx, lane, it)
 	case <-ctx.Done():
-		return j.leave(ctx, lane, it)
+	case <-it.late:
 	}
+	return j.leave(ctx, lane, it)
 }
 
 func (j *joiner) lane(key []byte) (*joinLane, error) {
@@ -89,15 +111,19 @@ func (j *joiner) lane(key []byte) (*joinLane, error) {
 	return &j.lanes[j.turn%len(j.lanes)], nil
 }
 
-// drive sends what waits in the lane, own first, and hands the lane on. The call has a context of its own: one publisher
-// that gives up must not take the others with it.
+// drive sends what waits in the lane, own first, and hands the lane on. The call has a context of its own, which lasts as
+// long as the last of its publishes waits: one publisher that gives up must not take the others with it.
 func (j *joiner) drive(ctx context.Context, lane *joinLane, own *joined) error {
 	batch := j.next(lane)
-	calling, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), j.timeout, errPublishTimeout)
 	recs := make([]driver.Record, len(batch))
+	by := own.by
 	for i, it := range batch {
 		recs[i] = it.enc.rec[0]
+		if it.by.After(by) {
+			by = it.by
+		}
 	}
+	calling, stop := context.WithDeadlineCause(context.WithoutCancel(ctx), by, errPublishTimeout)
 	finished := make(chan struct{})
 	j.open.Go(func() {
 		defer close(finished)
@@ -113,8 +139,9 @@ func (j *joiner) drive(ctx context.Context, lane *joinLane, own *joined) error {
 		<-finished
 		return err
 	case <-ctx.Done():
-		return j.inFlight(ctx, own)
+	case <-own.late:
 	}
+	return j.inFlight(ctx, own)
 }
 
 // next takes the lane's next batch, within the limits.
@@ -163,7 +190,7 @@ func (j *joiner) leave(ctx context.Context, lane *joinLane, it *joined) error {
 			j.pass(lane)
 		default:
 		}
-		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", ErrNotSent, it.why(ctx))
 	}
 	lane.mu.Unlock()
 	return j.inFlight(ctx, it)
@@ -176,7 +203,7 @@ func (j *joiner) inFlight(ctx context.Context, it *joined) error {
 		return err
 	default:
 		it.enc.lent = true
-		return fmt.Errorf("%w: %w", ErrUnconfirmed, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", ErrUnconfirmed, it.why(ctx))
 	}
 }
 

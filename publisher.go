@@ -165,8 +165,9 @@ func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...
 	return nil
 }
 
-// Close waits for the publishes in flight, flushes and ends the publisher. It may be called more than once; publishes
-// that begin afterwards return [ErrClosed]. The broker stays open.
+// Close ends the publisher. What publishes have handed over is sent, within ctx, without waiting for more to come; those
+// that still wait, for room or for the broker, return [ErrClosed] with [ErrNotSent] or [ErrUnconfirmed], and so do those
+// that begin afterwards. It may be called more than once. The broker stays open.
 func (p *Publisher[T]) Close(ctx context.Context) error {
 	c := &p.core
 	if c.closed.Swap(true) {

@@ -28,6 +28,10 @@ type running struct {
 	dead    *outlet // nil without dead letters
 	holds   *holdConsumer
 
+	// patience ends before the intake: from then on a batch is full with what is there.
+	patience context.Context
+	hurry    context.CancelFunc
+
 	volatile bool
 	paused   atomic.Bool
 	draining atomic.Bool   // the handlers' context has ended
@@ -103,6 +107,8 @@ func (r *running) run(ctx context.Context) error {
 	defer endHand(ErrReturned)
 	intake, stopIntake := context.WithCancel(kept)
 	defer stopIntake()
+	r.patience, r.hurry = context.WithCancel(intake)
+	defer r.hurry()
 
 	var beside sync.WaitGroup // everything but lanes; they may be abandoned, these never
 	r.emit(&Started{Origin: r.origin})
@@ -131,6 +137,9 @@ func (r *running) run(ctx context.Context) error {
 // stop is the order of the end.
 func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCauseFunc) error {
 	r.health.set(StateDraining)
+	if r.volatile {
+		r.hurry() // its batches are wanted now; others go back
+	}
 	deadline := time.NewTimer(r.c.spec.drain)
 	defer deadline.Stop()
 	over := make(chan struct{})
