@@ -137,7 +137,8 @@ func TestBrokenReceivers(t *testing.T) {
 		"drops after twenty deliveries": {
 			b: broken{settle: beforeSettle(func(r *brokenReceiver, batch []driver.Settlement) {
 				for i := range batch {
-					if r.count++; r.count == 20 && len(batch) == 1 {
+					r.count++
+					if r.count == 20 && len(batch) == 1 {
 						batch[i].Verdict = driver.Done
 					}
 				}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/wherryhq/wherry/driver"
@@ -66,7 +67,7 @@ func TestBrokenSenders(t *testing.T) {
 	checkBreakages(t, map[string]breakage{
 		"sorts headers": {
 			b: broken{send: each(func(r *driver.Record) bool {
-				slices.SortStableFunc(r.Headers, func(a, b driver.Header) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
+				slices.SortStableFunc(r.Headers, func(a, b driver.Header) int { return strings.Compare(a.Key, b.Key) })
 				return true
 			})},
 			want: []string{"queue/send/round-trip", "queue/hold/due"},
@@ -99,7 +100,7 @@ func TestBrokenSenders(t *testing.T) {
 		},
 		"keeps the batch": {
 			b: broken{send: func(s driver.Sender, batch []driver.Record, _ sendFunc) error {
-				go s.Send(context.Background(), batch) //nolint:errcheck // it is broken on purpose
+				go func() { _ = s.Send(context.Background(), batch) }()
 				return nil
 			}},
 			some: []string{"queue/send/bytes", "queue/send/round-trip"},

@@ -173,15 +173,20 @@ func (r *brokenReceiver) Close(ctx context.Context) error {
 	return r.Receiver.Close(ctx)
 }
 
+// new returns a broker of its own that is broken as b is.
+func (b broken) new() *broken {
+	b.hoarded = &[][]byte{}
+	b.Broker = mem.New(mem.Config{MaxRecord: 128 << 10})
+	return &b
+}
+
 // harness is a harness whose broker is broken by b, a copy of which each case gets.
 func (b broken) harness() Harness {
 	return Harness{
 		Virtual: true, Messages: 80, MaxRecord: 128 << 10,
 		Setup: func(_ testing.TB, h *Harness) {
-			one := b
-			one.hoarded = &[][]byte{}
-			one.Broker = mem.New(mem.Config{MaxRecord: 128 << 10})
-			h.Open = func(testing.TB) driver.Broker { return &one }
+			one := b.new()
+			h.Open = func(testing.TB) driver.Broker { return one }
 		},
 	}
 }

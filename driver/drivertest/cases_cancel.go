@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -55,7 +56,7 @@ func (o *outcomes) add(rs []driver.Record, err error) {
 // check receives everything, beside what is in hand, and fails the case where Send had not told the truth.
 func (o *outcomes) check(r *receiver, inHand ...*driver.Delivery) {
 	t := r.t
-	ds := append(inHand, r.take(len(o.sent)-len(inHand))...)
+	ds := slices.Concat(inHand, r.take(len(o.sent)-len(inHand)))
 	ds = append(ds, r.upTo(len(o.unknown)+len(o.stayed)+1, t.h.Quiet)...)
 	r.done(ds...)
 	came := map[string]int{}

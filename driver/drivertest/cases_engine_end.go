@@ -50,29 +50,27 @@ func engineEndCases() []Case {
 	}
 }
 
-// letters receives n dead letters and checks what each says.
-func (a *app) letters(n int, reason wherry.Reason, attempts int) []*driver.Delivery {
+// letter receives the one dead letter and checks what it says.
+func (a *app) letter(reason wherry.Reason, attempts int) *driver.Delivery {
 	t := a.t
 	r := a.deadLetters().receiver()
-	ds := r.take(n)
-	for _, d := range ds {
-		f := d.Control.Failure
-		if f == nil {
-			t.Fatalf("dead letter %s has no failure", d.ID)
-		}
-		if f.Reason != string(reason) || f.Attempts != attempts || f.Topic != a.topic.Name() || f.Group != a.l.group {
-			t.Errorf("dead letter %s: reason %q after %d failed calls of topic %q group %q, want %q after %d of %q %q",
-				d.ID, f.Reason, f.Attempts, f.Topic, f.Group, reason, attempts, a.topic.Name(), a.l.group)
-		}
-		if f.FirstAt == 0 || f.LastAt < f.FirstAt {
-			t.Errorf("dead letter %s: first failure at %d, last at %d", d.ID, f.FirstAt, f.LastAt)
-		}
-		if d.Control.Published == 0 {
-			t.Errorf("dead letter %s does not say when it was published", d.ID)
-		}
+	d := r.one()
+	f := d.Control.Failure
+	if f == nil {
+		t.Fatalf("dead letter %s has no failure", d.ID)
+	}
+	if f.Reason != string(reason) || f.Attempts != attempts || f.Topic != a.topic.Name() || f.Group != a.l.group {
+		t.Errorf("dead letter %s: reason %q after %d failed calls of topic %q group %q, want %q after %d of %q %q",
+			d.ID, f.Reason, f.Attempts, f.Topic, f.Group, reason, attempts, a.topic.Name(), a.l.group)
+	}
+	if f.FirstAt == 0 || f.LastAt < f.FirstAt {
+		t.Errorf("dead letter %s: first failure at %d, last at %d", d.ID, f.FirstAt, f.LastAt)
+	}
+	if reason == wherry.ReasonExhausted && d.Control.Published == 0 {
+		t.Errorf("dead letter %s does not say when it was published", d.ID)
 	}
 	r.none()
-	return ds
+	return d
 }
 
 func deadLettered(t *T) {
@@ -90,7 +88,7 @@ func deadLettered(t *T) {
 	if got := a.calls.attempts("the-id"); !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("attempts %v, want 1 2 3", got)
 	}
-	d := a.letters(1, wherry.ReasonExhausted, 3)[0]
+	d := a.letter(wherry.ReasonExhausted, 3)
 	want := driver.Record{
 		ID: driver.ID{Text: "the-id"}, Key: []byte("the\x00key"), Body: []byte(value), ContentType: d.ContentType,
 		Headers: []driver.Header{{Key: "b", Value: "2"}, {Key: "a"}, {Key: "b", Value: "\u00fc"}}, Control: d.Control,
@@ -113,7 +111,7 @@ func rejected(t *T) {
 	})
 	a.publish("one")
 	a.exactly(1)
-	if f := a.letters(1, wherry.ReasonRejected, 1)[0].Control.Failure; f.Last != "never" {
+	if f := a.letter(wherry.ReasonRejected, 1).Control.Failure; f.Last != "never" {
 		t.Errorf("the dead letter's error is %q", f.Last)
 	}
 	s.stop()
@@ -131,7 +129,7 @@ func undecodable(t *T) {
 	a.l.send(rec)
 	a.publish(texts(3)...)
 	a.exactly(3)
-	d := a.letters(1, wherry.ReasonUndecodable, 0)[0]
+	d := a.letter(wherry.ReasonUndecodable, 0)
 	rec.Control = d.Control
 	if wrong := difference(&rec, d); wrong != "" {
 		t.Errorf("the dead letter has %s", wrong)
@@ -152,7 +150,7 @@ func oversized(t *T) {
 	a.l.send(rec)
 	a.publish(strings.Repeat("y", 200))
 	a.exactly(1)
-	d := a.letters(1, wherry.ReasonTooLarge, 0)[0]
+	d := a.letter(wherry.ReasonTooLarge, 0)
 	rec.Control = d.Control
 	if wrong := difference(&rec, d); wrong != "" {
 		t.Errorf("the dead letter has %s", wrong)
@@ -199,7 +197,7 @@ func deadLetterAtLimit(t *T) {
 		return wherry.Retry(errors.New(long))
 	})
 	a.exactly(2)
-	d := a.letters(1, wherry.ReasonExhausted, 2)[0]
+	d := a.letter(wherry.ReasonExhausted, 2)
 	if string(d.Body) != value {
 		t.Errorf("the body of %d bytes arrived as other %d bytes", len(value), len(d.Body))
 	}

@@ -142,7 +142,8 @@ func stopReleases(t *T) {
 	first := a.calls.ids()
 	var next calls
 	s = a.handle(func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
-		if next.add(m); m.Attempt() != 1 {
+		next.add(m)
+		if m.Attempt() != 1 {
 			t.Errorf("%s, which was fetched and not handled, comes at attempt %d", m.ID(), m.Attempt())
 		}
 		return wherry.Ack()
@@ -151,7 +152,7 @@ func stopReleases(t *T) {
 		t.Errorf("%d handled before the stop, %d after, of %d", len(first), len(next.ids()), len(all))
 	}
 	s.stop()
-	if got := append(first, next.ids()...); !sameSet(got, all) {
+	if got := slices.Concat(first, next.ids()); !sameSet(got, all) {
 		t.Errorf("handled %q, want each of %q once", got, all)
 	}
 }

@@ -68,7 +68,8 @@ func (r *receiver) extend(ds ...*driver.Delivery) error {
 func (l *line) lose(r *receiver, records []driver.Record) (*receiver, []*driver.Delivery) {
 	l.t.pause(r.info.Lease)
 	next := l.receiver()
-	return next, next.expect(records...)
+	ds := next.expect(records...)
+	return next, ds
 }
 
 func leaseExpires(t *T) {

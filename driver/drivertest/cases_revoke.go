@@ -123,7 +123,8 @@ func (l *line) revoke(r *receiver, held []*driver.Delivery, records []driver.Rec
 		r.expired(rv)
 	}
 	next := l.receiver()
-	return next, next.expect(records...)
+	ds := next.expect(records...)
+	return next, ds
 }
 
 func lateAfterRevocation(t *T) {

@@ -123,7 +123,10 @@ func verifyGroup(t *T) {
 
 func declareTwice(t *T) {
 	l := t.line()
-	d := l.b.(driver.Declarer)
+	d, ok := l.b.(driver.Declarer)
+	if !ok {
+		t.Fatalf("%T is no Declarer", l.b)
+	}
 	declare := func(mode driver.Topology) error {
 		ctx := t.soon()
 		return d.Declare(ctx, l.topic, mode)

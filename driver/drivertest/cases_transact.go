@@ -42,7 +42,11 @@ type transacted struct {
 func (l *line) transacted() *transacted {
 	t := l.t
 	ctx := t.soon()
-	r, err := l.b.(driver.Transactor).OpenTransacted(ctx, l.source())
+	b, ok := l.b.(driver.Transactor)
+	if !ok {
+		t.Fatalf("%T is no Transactor", l.b)
+	}
+	r, err := b.OpenTransacted(ctx, l.source())
 	if err != nil {
 		t.Fatalf("OpenTransacted: %v", err)
 	}

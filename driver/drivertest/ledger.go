@@ -28,13 +28,13 @@ type entry struct {
 
 // A tally is what one consumer did with each entry, and how far it has come with each key.
 type tally struct {
-	marks            []mark
-	lastSeen         map[string]int
-	lastSettled      map[string]int
-	redelivered      []string
-	duplicated       []string
-	reordered        []string
-	settled, unknown int
+	marks       []mark
+	lastSeen    map[string]int
+	lastSettled map[string]int
+	redelivered []string
+	duplicated  []string
+	reordered   []string
+	settled     int
 }
 
 type mark struct{ seen, settled bool }
