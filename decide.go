@@ -59,7 +59,9 @@ func (w *worker) tryAgain(d *driver.Delivery, o Outcome) (driver.Settlement, *mo
 	now := time.Now()
 	rec := recordOf(d)
 	rec.Control.Attempt = attempt + 1
-	rec.Control.Failure = w.failure(d, o.err, attempt, now)
+	if !isDeadLetter(d) { // of one, what is known stays what its consumer is there to read
+		rec.Control.Failure = w.failure(d, o.err, attempt, now)
+	}
 	rec.Due = driver.StampOf(now).Add(delay)
 	m := &move{d: d, rec: rec, out: w.r.retries}
 	if w.r.listening() {
@@ -105,6 +107,12 @@ func (w *worker) giveUp(d *driver.Delivery, why Reason, err error, calls int) (d
 		}
 	}
 	return driver.Settlement{}, m
+}
+
+// isDeadLetter reports whether a delivery was given up before, and is now a message of a dead-letter topic.
+func isDeadLetter(d *driver.Delivery) bool {
+	f := d.Control.Failure
+	return f != nil && f.Reason != ""
 }
 
 // failure is what is known of a message's failures with this one.
