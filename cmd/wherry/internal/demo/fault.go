@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/wherryhq/wherry/mem"
@@ -76,14 +77,25 @@ func (p *faultPlan) before(order int) {
 	}
 }
 
-// stall stalls, when that is the fault, and returns when it is over. It is over early when ctx ends.
-func (p *faultPlan) stall(ctx context.Context) {
-	if p.fault != Stall || wait(ctx, p.at) != nil {
-		return
+// start lets a stall happen, if that is the fault, beside the caller. The returned function waits until it is over, which
+// is early when ctx ends. A stall that is due at once has begun when start returns.
+func (p *faultPlan) start(ctx context.Context) (finish func()) {
+	if p.fault != Stall {
+		return func() {}
 	}
-	p.faults.Stall(topicName)
-	defer p.faults.Unstall(topicName)
-	_ = wait(ctx, p.length)
+	if p.at == 0 {
+		p.faults.Stall(topicName)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if wait(ctx, p.at) == nil {
+			p.faults.Stall(topicName)
+			_ = wait(ctx, p.length)
+		}
+		p.faults.Unstall(topicName)
+		_ = wait(ctx, p.stallAfter()/2) // in which health sees that it is over, before a short run is
+	})
+	return wg.Wait
 }
 
 // stallAfter is short enough for the stall to be noticed.

@@ -80,7 +80,7 @@ func (in *Input) read() ([]byte, error) {
 		line, err = in.readLong(line)
 	}
 	switch {
-	case len(line) > maxLine:
+	case len(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))) > maxLine:
 		return nil, in.fail(fmt.Errorf("line %d is longer than %d bytes; give each order a line of its own", in.count.Load()+1, maxLine))
 	case err == nil, errors.Is(err, io.EOF) && len(line) > 0:
 		return line, nil
@@ -97,7 +97,7 @@ func (in *Input) readLong(begin []byte) ([]byte, error) {
 	for {
 		more, err := in.r.ReadSlice('\n')
 		line = append(line, more...)
-		if !errors.Is(err, bufio.ErrBufferFull) || len(line) > maxLine {
+		if !errors.Is(err, bufio.ErrBufferFull) || len(line) > maxLine+len("\r\n") {
 			return line, err
 		}
 	}

@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"github.com/wherryhq/wherry"
@@ -99,9 +98,8 @@ func (s *service) run(ctx context.Context) error {
 
 // publish publishes for the duration, and stalls the broker meanwhile if that is asked for.
 func (s *service) publish(ctx, sending context.Context) error {
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	beside.Go(func() { s.fault.stall(ctx) })
+	finish := s.fault.start(ctx)
+	defer finish()
 	during := ctx
 	if s.cfg.Duration > 0 {
 		timed, end := context.WithTimeout(ctx, s.cfg.Duration)
