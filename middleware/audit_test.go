@@ -41,7 +41,7 @@ func TestAuditEachAttempt(t *testing.T) {
 			case m.Value == "fails" && m.Attempt() == 1:
 				return wherry.Retry(errDown)
 			case m.Value == "fails" && m.Attempt() == 2:
-				panic(errDown)
+				return crash(errDown)
 			default:
 				return wherry.Ack()
 			}
@@ -191,7 +191,7 @@ func TestAuditBatchPanics(t *testing.T) {
 		})
 		h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			b.Set(0, wherry.Ack())
-			panic(errDown)
+			return crash(errDown)
 		}
 		r.publish("a", "b", "c")
 		r.runHard(time.Second, r.consumeBatch(h, middleware.Audit(kept(r.log), middleware.AuditConfig{}), skips, slowly(),

@@ -117,7 +117,7 @@ func TestBreakerTrialWithoutVerdict(t *testing.T) {
 			r.note(m.Value)
 			switch m.Value {
 			case "fails":
-				panic(errDown)
+				return crash(errDown)
 			case "defers":
 				time.Sleep(time.Second)
 				return wherry.Defer(time.Hour)

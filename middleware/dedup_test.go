@@ -28,7 +28,7 @@ func TestFault19FailedMessageRunsAgain(t *testing.T) {
 			case 1:
 				return wherry.Retry(errDown)
 			case 2:
-				panic(errDown)
+				return crash(errDown)
 			default:
 				return wherry.Ack()
 			}
@@ -244,7 +244,7 @@ func TestDedupBatchPanics(t *testing.T) {
 		h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			calls++
 			if calls == 1 {
-				panic(errDown)
+				return crash(errDown)
 			}
 			r.log.add(fmt.Sprint(b.Len()))
 			return wherry.Ack()

@@ -85,7 +85,7 @@ func TestLimitAfterPanic(t *testing.T) {
 		h := func(context.Context, *wherry.Message[string]) wherry.Outcome {
 			calls++
 			if calls == 1 {
-				panic(errBoom)
+				return crash(errBoom)
 			}
 			return wherry.Ack()
 		}

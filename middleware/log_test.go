@@ -56,7 +56,7 @@ func answering(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 	case "defer":
 		return wherry.Defer(time.Hour)
 	case "panic":
-		panic(errDown)
+		return crash(errDown)
 	default:
 		return wherry.Ack()
 	}
@@ -128,7 +128,7 @@ func TestLogBatch(t *testing.T) {
 		h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			time.Sleep(10 * time.Millisecond)
 			if b.Len() == 2 {
-				panic(errDown)
+				return crash(errDown)
 			}
 			for i, m := range b.All() {
 				if m.Value != "ack" {

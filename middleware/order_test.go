@@ -96,7 +96,7 @@ func TestFault18OnePolicyInAnyOrder(t *testing.T) {
 					}))
 					h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 						r.note(fmt.Sprint(m.Attempt()))
-						panic(errDown)
+						return crash(errDown)
 					}
 					r.publish("a")
 					r.run(10*time.Second, r.consume(h, opts...))

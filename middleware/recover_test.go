@@ -19,7 +19,7 @@ var errBoom = errors.New("boom")
 func TestRecoverDecides(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *rig) {
-		h := func(context.Context, *wherry.Message[string]) wherry.Outcome { panic(errBoom) }
+		h := func(context.Context, *wherry.Message[string]) wherry.Outcome { return crash(errBoom) }
 		decide := middleware.Recover(func(ctx context.Context, m wherry.AnyMessage, p *wherry.PanicError) wherry.Outcome {
 			assert.NoError(t, ctx.Err())
 			assert.ErrorIs(t, p, errBoom)
@@ -71,7 +71,7 @@ func TestRecoverOnlyInside(t *testing.T) {
 		bad := wherry.Use(func(next wherry.Next) wherry.Next {
 			return func(ctx context.Context, m wherry.AnyMessage) wherry.Outcome {
 				if m.Attempt() == 1 {
-					panic(errBoom)
+					return crash(errBoom)
 				}
 				return next(ctx, m)
 			}
@@ -100,7 +100,7 @@ func TestRecoverBatch(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			b.Set(0, wherry.Ack())
-			panic(errBoom)
+			return crash(errBoom)
 		}
 		decide := middleware.RecoverBatch(func(_ context.Context, b wherry.AnyBatch, p *wherry.PanicError) wherry.Outcome {
 			assert.ErrorIs(t, p, errBoom)

@@ -108,6 +108,11 @@ func (j *journal) sorted() []string {
 	return lines
 }
 
+// crash is what a handler does that panics.
+func crash(err error) wherry.Outcome {
+	panic(err) //nolint:forbidigo // Users' handlers do.
+}
+
 // startError is what a consumer with the option fails with, or nil. It is the same for messages and for batches.
 func startError(t *testing.T, opt wherry.ConsumerOption) error {
 	t.Helper()

@@ -30,7 +30,7 @@ func TestThrottleIsEven(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, r *rig) {
 				r.publish(numbers(6)...)
-				opts := append(opts[:len(opts):len(opts)], middleware.Throttle(middleware.Rate{Messages: 10}))
+				opts := append(slices.Clip(opts), middleware.Throttle(middleware.Rate{Messages: 10}))
 				r.run(time.Second, r.consume(func(context.Context, *wherry.Message[string]) wherry.Outcome {
 					r.note("")
 					return wherry.Ack()

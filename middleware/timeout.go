@@ -16,7 +16,7 @@ var ErrTimeout = errors.New("middleware: timeout")
 // context and a deadline of its own, and nothing that follows the call (retry, dead letter) is under it. The lane waits
 // for the handler whatever it does, and the outcome it then returns counts. In a batch d is for the whole call.
 //
-// It makes a context for every message, which costs about ten allocations and a timer. One deadline for all of a
+// It makes a context for every message, which costs fifteen allocations and a timer. One deadline for all of a
 // consumer's messages costs nothing as [wherry.HandlerTimeout]; this one is for a deadline inside of other middleware, so
 // that for example the wait of a [Throttle] further out does not count. A d of zero or less is an error at start.
 func Timeout(d time.Duration) wherry.ConsumerOption {

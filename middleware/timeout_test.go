@@ -93,9 +93,9 @@ func TestTimeoutLeavesTheOutcome(t *testing.T) {
 func TestTimeoutContextEndsWithTheCall(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *rig) {
-		var kept context.Context //nolint:containedctx // What a handler must not do is what is tested.
+		var kept context.Context
 		h := func(ctx context.Context, _ *wherry.Message[string]) wherry.Outcome {
-			kept = ctx
+			kept = ctx //nolint:fatcontext // What a handler must not do is what is tested.
 			return wherry.Ack()
 		}
 		r.publish("a")
