@@ -135,6 +135,9 @@ var samples = []sample{
 	{"skipped-test", "test", "t.Skip", map[string]string{
 		"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { t.Skip(\"later\") }\n",
 	}},
+	{"skipped-test", "sub-test", "t.Skipf", map[string]string{
+		"a_test.go": "package m\n\nimport \"testing\"\n\nvar x = func(t *testing.T) { use(func() { t.Skipf(\"\") }) }\n",
+	}},
 	{"skipped-test", "helper", "tb.SkipNow", map[string]string{
 		"a.go": "package m\n\nimport \"testing\"\n\nfunc x(tb testing.TB) { tb.SkipNow() }\n",
 	}},

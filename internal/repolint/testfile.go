@@ -2,6 +2,7 @@ package repolint
 
 import (
 	"go/ast"
+	"maps"
 	"slices"
 )
 
@@ -32,45 +33,56 @@ func skippedTests(t *Tree) []string {
 		if !f.Imports("testing") {
 			continue
 		}
-		tests := testNames(f.AST)
-		ast.Inspect(f.AST, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
+		for _, decl := range f.AST.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok && d.Body != nil {
+				found = append(found, t.skippedIn(d.Body, named(nil, d.Type))...)
+				continue
 			}
-			s, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || !slices.Contains(skips, s.Sel.Name) {
-				return true
-			}
-			if x, ok := s.X.(*ast.Ident); ok && slices.Contains(tests, x.Name) {
-				found = append(found, t.at(n.Pos(), "%s.%s", x.Name, s.Sel.Name))
-			}
-			return true
-		})
+			found = append(found, t.skippedIn(decl, nil)...)
+		}
 	}
 	return found
 }
 
-// testNames returns the names that the file's parameters of package testing go by: t, b, tb.
-func testNames(file *ast.File) []string {
-	var names []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		field, ok := n.(*ast.Field)
-		if !ok {
-			return true
-		}
-		expr := field.Type
-		if star, ok := expr.(*ast.StarExpr); ok {
-			expr = star.X
-		}
-		if s, ok := expr.(*ast.SelectorExpr); ok {
-			if x, ok := s.X.(*ast.Ident); ok && x.Name == "testing" {
-				for _, name := range field.Names {
-					names = append(names, name.Name)
-				}
+// skippedIn finds calls of skips below a node. tests has the names in scope that are of package testing.
+func (t *Tree) skippedIn(root ast.Node, tests map[string]bool) []string {
+	var found []string
+	ast.Inspect(root, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			found = append(found, t.skippedIn(n.Body, named(tests, n.Type))...)
+			return false
+		case *ast.CallExpr:
+			s, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok || !slices.Contains(skips, s.Sel.Name) {
+				return true
+			}
+			if x, ok := s.X.(*ast.Ident); ok && tests[x.Name] {
+				found = append(found, t.at(n.Pos(), "%s.%s", x.Name, s.Sel.Name))
 			}
 		}
 		return true
 	})
+	return found
+}
+
+// named returns the names of outer and those of a function's parameters, each with whether it is of package testing.
+func named(outer map[string]bool, f *ast.FuncType) map[string]bool {
+	names := map[string]bool{}
+	maps.Copy(names, outer)
+	for _, field := range f.Params.List {
+		expr := field.Type
+		if star, ok := expr.(*ast.StarExpr); ok {
+			expr = star.X
+		}
+		s, ok := expr.(*ast.SelectorExpr)
+		if ok {
+			x, isName := s.X.(*ast.Ident)
+			ok = isName && x.Name == "testing"
+		}
+		for _, name := range field.Names {
+			names[name.Name] = ok
+		}
+	}
 	return names
 }
