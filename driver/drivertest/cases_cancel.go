@@ -3,7 +3,6 @@ package drivertest
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -56,12 +55,23 @@ func (o *outcomes) add(rs []driver.Record, err error) {
 // check receives everything, beside what is in hand, and fails the case where Send had not told the truth.
 func (o *outcomes) check(r *receiver, inHand ...*driver.Delivery) {
 	t := r.t
-	ds := slices.Concat(inHand, r.take(len(o.sent)-len(inHand)))
-	ds = append(ds, r.upTo(len(o.unknown)+len(o.stayed)+1, t.h.Quiet)...)
-	r.done(ds...)
 	came := map[string]int{}
-	for _, d := range ds {
-		came[d.ID.String()]++
+	take := func(ds []*driver.Delivery) int {
+		for _, d := range ds {
+			came[d.ID.String()]++
+		}
+		n := len(ds)
+		r.done(ds...)
+		return n
+	}
+	for left := len(o.sent) - take(inHand); left > 0; {
+		left -= take(r.take(min(left, r.most/2)))
+	}
+	for left := len(o.unknown) + len(o.stayed) + 1; left > 0; {
+		n := take(r.upTo(min(left, r.most/2), t.h.Quiet))
+		if left -= n; n == 0 {
+			break
+		}
 	}
 	for i := range o.sent {
 		if n := came[o.sent[i].ID.String()]; n != 1 {

@@ -214,12 +214,12 @@ func lateSettlement(t *T) {
 func closeBesideSettle(t *T) {
 	l := t.line()
 	r := l.receiver()
-	records := t.keyed("k", 100)
+	records := t.keyed("k", 60)
 	l.send(records...)
 	ds := r.expect(records...)
 	names := slices.Clone(ids(ds))
 	r.forget(ds...) // those that are settled beside the close are the driver's again
-	const callers, before, after = 4, 15, 5
+	const callers, before, after = 4, 8, 3
 	errs := make([]error, len(ds))
 	start, closed := make(chan struct{}, callers), make(chan struct{})
 	var wg sync.WaitGroup

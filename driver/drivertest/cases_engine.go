@@ -96,7 +96,7 @@ func concurrencyKept(t *T) {
 		if n == limit {
 			full <- struct{}{}
 		}
-		t.pause(t.h.slack())
+		t.work(t.h.slack())
 		return wherry.Ack()
 	}, wherry.Workers(workers), wherry.Concurrency(each), wherry.Prefetch(each))
 	all := texts(5 * limit)
@@ -231,7 +231,7 @@ func handlerPastLease(t *T) {
 	s := a.handle(func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 		a.calls.add(m)
 		if m.ID() == "text-0000" {
-			t.pause(5 * lease / 2)
+			t.work(5 * lease / 2)
 		}
 		return wherry.Ack()
 	}, wherry.NoHandlerTimeout(), wherry.Prefetch(10))

@@ -57,7 +57,7 @@ func stopDuringHandler(t *T) {
 	s := a.handle(func(ctx context.Context, m *wherry.Message[string]) wherry.Outcome {
 		a.calls.add(m)
 		started <- struct{}{}
-		t.pause(t.h.slack())
+		t.work(t.h.slack())
 		if err := ctx.Err(); err != nil {
 			t.Errorf("the handler's context ended before the drain time: %v", context.Cause(ctx))
 		}
@@ -126,7 +126,10 @@ func stopReleases(t *T) {
 	s := a.handle(func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 		a.calls.add(m)
 		started <- struct{}{}
-		<-leave
+		select {
+		case <-leave:
+		case <-t.Context().Done():
+		}
 		return wherry.Ack()
 	}, wherry.Prefetch(32))
 	all := texts(20)
@@ -222,8 +225,8 @@ func publishAll(t *T) {
 		t.Fatalf("PublishAll: %v", err)
 	}
 	var bodies []string
-	for range 3 {
-		ds := r.take(100)
+	for range 6 {
+		ds := r.take(50)
 		for _, d := range ds {
 			bodies = append(bodies, string(d.Body))
 		}

@@ -261,8 +261,10 @@ func (r *receiver) forget(ds ...*driver.Delivery) {
 
 func settleConcurrently(t *T) {
 	l := t.line()
-	r := l.receiver()
 	records := t.batch(min(t.h.Messages, 500))
+	src := l.source()
+	src.Prefetch = len(records)
+	r := l.receiverOf(src)
 	l.send(records...)
 	work := make(chan []*driver.Delivery, len(records)) // it never blocks, even when its readers have failed
 	var wg sync.WaitGroup

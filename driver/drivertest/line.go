@@ -42,8 +42,10 @@ func (l *line) of(group string) *line {
 
 func (l *line) target() driver.Target { return driver.Target{Topic: l.topic} }
 
+// prefetch is how many deliveries a case has in hand at one receiver at most, where it does not say otherwise.
+const prefetch = 64
+
 func (l *line) source() driver.Source {
-	const prefetch = 64
 	return driver.Source{Topics: []driver.Topic{l.topic}, Group: l.group, Prefetch: prefetch, Name: "drivertest"}
 }
 

@@ -18,6 +18,7 @@ type receiver struct {
 	r      driver.Receiver
 	info   driver.Info
 	topics []string
+	most   int // in hand at once, as the source said
 
 	mu      sync.Mutex // guards the fields below
 	held    map[*driver.Delivery]held
@@ -31,7 +32,7 @@ type receiver struct {
 }
 
 func watchReceiver(t *T, r driver.Receiver, s driver.Source) *receiver {
-	w := &receiver{t: t, r: r, info: r.Info(), held: map[*driver.Delivery]held{}, seen: tokens{}}
+	w := &receiver{t: t, r: r, info: r.Info(), held: map[*driver.Delivery]held{}, seen: tokens{}, most: s.Prefetch}
 	for i := range s.Topics {
 		w.topics = append(w.topics, s.Topics[i].Name)
 	}
@@ -111,6 +112,9 @@ func (r *receiver) keep(ds []*driver.Delivery) {
 		d.Slot = r.slot
 		r.held[d] = hold(d)
 	}
+	if len(r.held) > r.most {
+		r.t.Fatalf("%d deliveries are in hand, with a prefetch of %d: the case is wrong", len(r.held), r.most)
+	}
 }
 
 // take receives exactly n deliveries within Wait, in the order in which they came.
@@ -179,6 +183,18 @@ func (r *receiver) expect(records ...driver.Record) []*driver.Delivery {
 		}
 	}
 	return ds
+}
+
+// drain receives and settles exactly these records, a few at a time.
+func (r *receiver) drain(records ...driver.Record) {
+	var came []string
+	for left := len(records); left > 0; {
+		ds := r.take(min(left, r.most/2))
+		came = append(came, ids(ds)...)
+		left -= len(ds)
+		r.done(ds...)
+	}
+	r.t.wantAll(came, records)
 }
 
 // none fails the case when anything comes within Quiet.

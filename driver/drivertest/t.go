@@ -195,6 +195,16 @@ func (t *T) pause(d time.Duration) {
 	<-timer.C
 }
 
+// work lets d go by in a handler, or less when the case ends before.
+func (t *T) work(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.ctx.Done():
+	}
+}
+
 // eventually reports whether f became true within Wait.
 func (t *T) eventually(f func() bool) bool {
 	const every = 5 * time.Millisecond
