@@ -97,7 +97,7 @@ func openFile(name string) (*os.File, error) {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("%s is a directory; %s", name, want)
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(name) //nolint:gosec // The user names the file.
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the input: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/alecthomas/kong"
 )
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	case err != nil:
 		return misused(s, err)
 	}
-	chosen, ok := parsed.Selected().Target.Addr().Interface().(command)
+	chosen, ok := reflect.TypeAssert[command](parsed.Selected().Target.Addr())
 	if !ok {
 		return misused(s, fmt.Errorf("%s is not a command", parsed.Command()))
 	}

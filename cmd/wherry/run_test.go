@@ -18,7 +18,13 @@ func TestMain(m *testing.M) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt)
 	signal.Stop(c)
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "wherry-command-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	binaryDir = dir
+	m.Run()
 }
 
 // result is what came of a command.

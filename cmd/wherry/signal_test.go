@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -20,13 +22,26 @@ type process struct {
 	errs bytes.Buffer
 }
 
+// binaryDir is where the command is built. It is gone after the tests.
+var binaryDir string
+
+// binary builds the command, once for all tests, and returns its path.
+var binary = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binaryDir, "wherry")
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "wherry")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
 	}
-	p := &process{cmd: exec.CommandContext(t.Context(), binary, args...)}
+	p := &process{cmd: exec.CommandContext(t.Context(), path, args...)}
 	p.cmd.Stderr = &p.errs
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

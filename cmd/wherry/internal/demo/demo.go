@@ -30,7 +30,7 @@ type Config struct {
 // the service in order; a second Ctrl-C or SIGTERM ends Run at once and leaves goroutines behind.
 func Run(ctx context.Context, cfg Config, out, errs io.Writer) int {
 	fmt.Fprintln(out, banner(&cfg)) // and an empty line
-	in := listen(ctx)
+	stopping, in := listen(ctx)
 	defer in.close()
 	s, err := newService(ctx, cfg)
 	if err != nil {
@@ -39,7 +39,7 @@ func Run(ctx context.Context, cfg Config, out, errs io.Writer) int {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err = s.run(in.stopping)
+		err = s.run(stopping)
 	}()
 	c := newCamera(s)
 	if cfg.Live {

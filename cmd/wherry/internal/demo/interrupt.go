@@ -10,28 +10,31 @@ import (
 // interrupts are two requests of the user: to stop, and to quit without waiting for that. A first Ctrl-C or SIGTERM is the
 // first, another is the second.
 type interrupts struct {
-	stopping context.Context // ended by the first
-	quitting context.Context // ended by the second
+	stopping <-chan struct{} // closed by the first
+	quitting <-chan struct{} // closed by the second
 	stop     context.CancelFunc
 	quit     context.CancelFunc
-	gone     chan struct{}
+	gone     chan struct{} // closed when nothing listens any more
 }
 
-// listen listens for signals until close. The end of ctx is a first interrupt too.
-func listen(ctx context.Context) *interrupts {
-	i := &interrupts{gone: make(chan struct{})}
-	i.stopping, i.stop = notify(ctx)
-	i.quitting, i.quit = context.WithCancel(context.WithoutCancel(ctx))
+// listen listens for signals until close. The context that it returns ends with the first interrupt; the end of ctx is a
+// first interrupt too.
+func listen(ctx context.Context) (context.Context, *interrupts) {
+	stopping, stop := notify(ctx)
+	quitting, quit := context.WithCancel(context.WithoutCancel(ctx))
+	in := &interrupts{
+		stopping: stopping.Done(), quitting: quitting.Done(), stop: stop, quit: quit, gone: make(chan struct{}),
+	}
 	go func() {
-		defer close(i.gone)
-		<-i.stopping.Done()
-		again, stop := notify(i.quitting)
-		defer stop()
-		i.stop() // listening goes on before it ends, or a signal between the two would end the process
+		defer close(in.gone)
+		<-stopping.Done()
+		again, stopAgain := notify(quitting)
+		defer stopAgain()
+		stop() // the second is listened for by now, or a signal between the two would end the process
 		<-again.Done()
-		i.quit()
+		quit()
 	}()
-	return i
+	return stopping, in
 }
 
 func notify(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -39,17 +42,18 @@ func notify(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // interrupt is what a signal does.
-func (i *interrupts) interrupt() {
-	if i.stopping.Err() == nil {
-		i.stop()
-		return
+func (in *interrupts) interrupt() {
+	select {
+	case <-in.stopping:
+		in.quit()
+	default:
+		in.stop()
 	}
-	i.quit()
 }
 
-// close ends the listening. Both contexts end with it.
-func (i *interrupts) close() {
-	i.stop()
-	i.quit()
-	<-i.gone
+// close ends the listening, and with it both.
+func (in *interrupts) close() {
+	in.stop()
+	in.quit()
+	<-in.gone
 }

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"io"
 	"time"
 
@@ -56,18 +55,19 @@ func (l *live) View() tea.View {
 func showLive(c *camera, in *interrupts, done <-chan struct{}, out io.Writer, opts ...tea.ProgramOption) error {
 	model := &live{camera: c, screen: screen{styles: newStyles(), width: 80, height: 24}, interrupts: in}
 	p := tea.NewProgram(model, append([]tea.ProgramOption{tea.WithOutput(out), tea.WithoutSignalHandler()}, opts...)...)
-	watching, stop := context.WithCancel(in.quitting)
+	ended := make(chan struct{})
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		select {
 		case <-done:
-		case <-watching.Done():
+		case <-in.quitting:
+		case <-ended:
 		}
 		p.Quit()
 	}()
 	_, err := p.Run()
-	stop()
+	close(ended)
 	<-gone
 	return err
 }

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt)
 	signal.Stop(c)
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // terminal is where a live view writes. It tells when a text was written.
@@ -97,12 +97,12 @@ func testLive(ctx context.Context, t *testing.T, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := listen(ctx)
+	stopping, in := listen(ctx)
 	defer in.close()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := s.run(in.stopping); err != nil {
+		if err := s.run(stopping); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -12,7 +12,7 @@ func showPlain(c *camera, in *interrupts, done <-chan struct{}, out io.Writer) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
 	p := plain{camera: c, out: out}
-	stopping := in.stopping.Done()
+	stopping := in.stopping
 	for {
 		select {
 		case <-t.C:
@@ -23,7 +23,7 @@ func showPlain(c *camera, in *interrupts, done <-chan struct{}, out io.Writer) {
 		case <-done:
 			p.news()
 			return
-		case <-in.quitting.Done():
+		case <-in.quitting:
 			return
 		}
 	}

@@ -77,9 +77,8 @@ func (v *screen) head(s *snapshot) []string {
 	if t.Duplicated > 0 {
 		repeated = st.warn.Render(" duplicated " + grouped(t.Duplicated))
 	}
-	lines = append(lines, counts, repeated)
-
-	lines = append(lines, st.dim.Render(v.row("group", v.columns(), func(c column) string { return c.name })+"  health"))
+	names := v.row("group", v.columns(), func(c column) string { return c.name }) + "  health"
+	lines = append(lines, counts, repeated, st.dim.Render(names))
 	for i := range s.Groups {
 		lines = append(lines, v.group(&s.Groups[i]))
 	}

@@ -55,16 +55,22 @@ func busy() snapshot {
 		Totals: ledger.Totals{Published: 13_399, Handled: 11_640, Retried: 1_066, Dead: 375, Open: 1_384, Duplicated: 1},
 		Groups: []groupView{
 			{
-				ledger.GroupTotals{Group: paymentGroup, Handled: 13_213, Dead: 131, Retried: 1_066}, 198.2,
-				Latency{3_312 * time.Microsecond, 11 * time.Millisecond, 430 * time.Millisecond, 512 * time.Millisecond}, ready,
+				ledger.GroupTotals{Group: paymentGroup, Handled: 13_213, Dead: 131, Retried: 1_066},
+				198.2,
+				Latency{3_312 * time.Microsecond, 11 * time.Millisecond, 430 * time.Millisecond, 512 * time.Millisecond},
+				ready,
 			},
 			{
-				ledger.GroupTotals{Group: stockGroup, Handled: 13_135, Dead: 244}, 200.1,
-				Latency{72 * time.Microsecond, 110 * time.Microsecond, 224 * time.Microsecond, 1_900 * time.Microsecond}, ready,
+				ledger.GroupTotals{Group: stockGroup, Handled: 13_135, Dead: 244},
+				200.1,
+				Latency{72 * time.Microsecond, 110 * time.Microsecond, 224 * time.Microsecond, 1_900 * time.Microsecond},
+				ready,
 			},
 			{
-				ledger.GroupTotals{Group: reportGroup, Handled: 12_015}, 0,
-				Latency{128 * time.Millisecond, 231 * time.Millisecond, 252 * time.Millisecond, 2 * time.Second}, stalled,
+				ledger.GroupTotals{Group: reportGroup, Handled: 12_015},
+				0,
+				Latency{128 * time.Millisecond, 231 * time.Millisecond, 252 * time.Millisecond, 2 * time.Second},
+				stalled,
 			},
 		},
 		Reasons: []deadReason{

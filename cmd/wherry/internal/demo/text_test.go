@@ -54,7 +54,7 @@ func TestClean(t *testing.T) {
 
 func TestPadding(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"", "short", "exactly 10", "longer than that", "wide 日本語の文"} {
+	for _, s := range []string{"", "short", "exactly 10", "longer than that", "wide ｗｉｄｅ"} {
 		for side, pad := range map[string]func(string, int) string{"left": left, "right": right} {
 			if got := pad(s, 10); ansi.StringWidth(got) != 10 {
 				t.Errorf("%s(%q) is %q, %d cells wide", side, s, got, ansi.StringWidth(got))
