@@ -20,6 +20,10 @@ func order() map[string]string {
 		"m_test.go": "package m\n\nimport (\n\t\"testing\"\n\t\"testing/synctest\"\n\t\"time\"\n)\n\n" +
 			"func TestDo(t *testing.T) { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }\n\n" +
 			"type batch struct{}\n\nfunc (batch) Skip(int) {}\n\nfunc use(x batch) { x.Skip(1) }\n\nvar _ = func(t *testing.T) { _ = func(t batch) { t.Skip(1) } }\n",
+		"in_test.go": "package m\n\nimport (\n\t\"testing\"\n\t\"testing/synctest\"\n)\n\n" +
+			"func in(t *testing.T, f func(*testing.T)) { synctest.Test(t, f) }\n",
+		"nap_test.go": "package m\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\n" +
+			"func TestNap(t *testing.T) { in(t, func(*testing.T) { time.Sleep(1) }) }\n",
 		"driver/driver.go":        "// Package driver is a seam.\npackage driver\n\nimport _ \"fmt\"\n",
 		"mem/mem.go":              "// Package mem is a backend.\npackage mem\n\nimport (\n\t_ \"example.org/m/driver\"\n\t_ \"example.org/m/internal/ring\"\n)\n",
 		"mem/mem_test.go":         "package mem\n\nimport _ \"example.org/m\"\n",

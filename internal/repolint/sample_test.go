@@ -130,6 +130,14 @@ var samples = []sample{
 	{"sleeping-test", "test", "a_test.go:6: time.Sleep", map[string]string{
 		"a_test.go": "package m\n\nimport \"time\"\n\nfunc f() {\n\ttime.Sleep(1)\n}\n",
 	}},
+	{"sleeping-test", "helper without a bubble", "b_test.go:5: time.Sleep", map[string]string{
+		"a_test.go": "package m\n\nimport \"testing/synctest\"\n\nfunc with(f func()) { f(); synctest.Wait() }\n",
+		"b_test.go": "package m\n\nimport \"time\"\n\nfunc f() { with(func() { time.Sleep(1) }) }\n",
+	}},
+	{"sleeping-test", "bubble of another package", "b/b_test.go:5: time.Sleep", map[string]string{
+		"a_test.go":   "package m\n\nimport \"testing/synctest\"\n\nfunc in(f func()) { synctest.Test(nil, nil) }\n",
+		"b/b_test.go": "package b\n\nimport \"time\"\n\nfunc f() { in(func() { time.Sleep(1) }) }\n",
+	}},
 	{"sleeping-test", "as a value", "time.Sleep", map[string]string{"a_test.go": "package m\n\nimport \"time\"\n\nvar nap = time.Sleep\n"}},
 
 	{"skipped-test", "test", "t.Skip", map[string]string{

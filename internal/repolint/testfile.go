@@ -2,26 +2,65 @@ package repolint
 
 import (
 	"go/ast"
+	"go/types"
 	"maps"
 	"slices"
 )
 
 func sleepingTests(t *Tree) []string {
+	bubbles := t.bubbles()
 	var found []string
 	for _, f := range t.Go {
-		if !f.Test || f.Imports("testing/synctest") {
+		if !f.Test || f.Imports("testing/synctest") || callsAny(f.AST, bubbles[f.Dir]) {
 			continue
 		}
 		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Sleep" {
 				if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" {
-					found = append(found, t.at(n.Pos(), "time.Sleep in a file without testing/synctest"))
+					found = append(found, t.at(n.Pos(), "time.Sleep in a file that has no synctest bubble"))
 				}
 			}
 			return true
 		})
 	}
 	return found
+}
+
+// bubbles returns, by folder, the functions of test files that run what they are given in a bubble.
+func (t *Tree) bubbles() map[string][]string {
+	names := map[string][]string{}
+	for _, f := range t.Go {
+		if !f.Test || !f.Imports("testing/synctest") {
+			continue
+		}
+		for _, decl := range f.AST.Decls {
+			d, ok := decl.(*ast.FuncDecl)
+			if ok && d.Recv == nil && d.Body != nil && takesFunc(d.Type) && callsAny(d.Body, []string{"synctest.Test"}) {
+				names[f.Dir] = append(names[f.Dir], d.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// takesFunc reports whether a parameter is a function.
+func takesFunc(f *ast.FuncType) bool {
+	return slices.ContainsFunc(f.Params.List, func(p *ast.Field) bool {
+		_, ok := p.Type.(*ast.FuncType)
+		return ok
+	})
+}
+
+// callsAny reports whether a function of one of the names is called below a node.
+func callsAny(root ast.Node, names []string) bool {
+	calls := false
+	ast.Inspect(root, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			calls = calls || slices.Contains(names, types.ExprString(call.Fun))
+		}
+		return !calls
+	})
+	return calls
 }
 
 // skips are the methods of a test that end it without a verdict.
