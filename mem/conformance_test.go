@@ -61,3 +61,24 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
+
+// What makes a broker weak without making its driver wrong is no excuse: the contract holds all the same.
+func TestWeakConformance(t *testing.T) {
+	t.Parallel()
+	for name, weak := range map[string]mem.Weak{
+		"counts releases":        {CountReleases: true},
+		"requeues behind new":    {RequeueBehindNew: true},
+		"requeues in nack order": {RequeueInNackOrder: true},
+		"cannot hold":            {NoHold: true},
+		"does not count":         {NoCount: true},
+		"has a credit":           {CreditPerQueue: 100},
+		"drops repetitions":      {Dedup: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := harness(mem.Config{MaxRecord: 128 << 10, Weak: weak}, mem.HardCut, time.Second)
+			h.Messages, h.MaxRecord = 200, 128<<10
+			drivertest.Run(t, h)
+		})
+	}
+}

@@ -79,9 +79,6 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 	if q.room.first != nil {
 		q.admit()
 	}
-	if len(q.idle) > 0 && m.held > 1 {
-		q.armShare()
-	}
 	q.unlock()
 	return dst, nil
 }

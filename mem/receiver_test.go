@@ -87,8 +87,8 @@ func TestCancelledReceiverPassesItsWakeOn(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			go cancel()
-			go send(t, s, "x")
+			cancel()
+			send(t, s, "x") // most likely before the quitter has run
 			want(t, "received", bodies(<-got), "[x]")
 			synctest.Wait()
 			if err := b.Close(t.Context()); err != nil {
@@ -158,13 +158,22 @@ func TestBusyReceiverOfSeveralTopicsIsNotAmongThoseThatWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, mem.Config{})
-		one, two := queueTopic("one"), queueTopic("two")
-		s := sender(t, b, driver.Target{Topic: two})
-		_, results := idle(t, b, 1, 1, one, two)
-		send(t, sender(t, b, driver.Target{Topic: one}), "x")
-		<-results[0] // it is busy now
-		send(t, s, "0", "1", "2", "3")
-		want(t, "the other takes all", len(take(t, receiver(t, b, "", two), 9)), 4)
+		topics := []driver.Topic{queueTopic("one"), queueTopic("two"), queueTopic("three")}
+		for _, first := range topics {
+			busy, results := idle(t, b, 1, 1, topics...)
+			send(t, sender(t, b, driver.Target{Topic: first}), "x")
+			settle(t, busy[0], driver.Done, <-results[0]...)
+			for _, other := range topics {
+				send(t, sender(t, b, driver.Target{Topic: other}), "0", "1", "2", "3")
+				next := receiver(t, b, "", other)
+				ds := take(t, next, 9)
+				want(t, "another takes all", len(ds), 4)
+				settle(t, next, driver.Done, ds...)
+			}
+			if err := busy[0].Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
 	})
 }
 

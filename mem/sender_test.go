@@ -172,6 +172,24 @@ func TestClosedSenderLeavesItsPlaceToTheNext(t *testing.T) {
 	})
 }
 
+func TestSenderThatGivesUpLeavesItsPlaceToTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, mem.Config{MaxBytes: 10})
+		topic := queueTopic("orders")
+		s := sender(t, b, driver.Target{Topic: topic})
+		send(t, s, "12345678")
+		var all sync.WaitGroup
+		all.Go(func() {
+			wantErr(t, "send", s.Send(brief(t), records("123456")), driver.ErrNotSent, context.DeadlineExceeded)
+		})
+		synctest.Wait()
+		all.Go(func() { send(t, s, "1") })
+		all.Wait()
+		want(t, "depth", depth(t, b, "", topic), "ready 2 held 0 in flight 0")
+	})
+}
+
 func TestFanoutIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,6 +210,29 @@ func TestFanoutIsAllOrNothing(t *testing.T) {
 		take(t, slow, 1)
 		all.Wait()
 		want(t, "quick", bodies(take(t, quick, 2)), "[three]")
+	})
+}
+
+func TestFanoutThatWaitsElsewhereTakesNoRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, mem.Config{MaxMessages: 1})
+		topic := fanout("fan", "a", "b")
+		every, only := sender(t, b, driver.Target{Topic: topic}), sender(t, b, driver.Target{Topic: topic, Group: "a"})
+		ra, rb := receiver(t, b, "a", topic), receiver(t, b, "b", topic)
+		send(t, every, "first")
+		var all sync.WaitGroup
+		all.Go(func() { send(t, every, "every") }) // waits for a
+		synctest.Wait()
+		all.Go(func() { send(t, only, "only") })
+		synctest.Wait()
+		take(t, ra, 1) // b is still full
+		synctest.Wait()
+		want(t, "a", bodies(take(t, ra, 9)), "[only]")
+		take(t, rb, 1)
+		all.Wait()
+		want(t, "a", bodies(take(t, ra, 9)), "[every]")
+		want(t, "b", bodies(take(t, rb, 9)), "[every]")
 	})
 }
 

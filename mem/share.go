@@ -6,8 +6,8 @@ import "time"
 const shareAfter = time.Millisecond
 
 // sharing has the receivers that hold something asked to share it while another is idle. It is guarded by the queue's
-// mutex. The timer is set when a receiver becomes idle or takes more than it can have begun, never again by itself: a
-// receiver that was asked and shared nothing has nothing to share, and a bubble in which nothing moves stands still.
+// mutex. The timer is set when a receiver becomes idle, never again by itself: a receiver that was asked and shared
+// nothing has nothing to share, and a bubble in which nothing moves stands still.
 type sharing struct {
 	timer *time.Timer
 	armed bool

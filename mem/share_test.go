@@ -45,33 +45,36 @@ func TestHolderIsAskedWhileAnotherIsIdle(t *testing.T) {
 	})
 }
 
-func TestHolderIsAskedAfterTakingMoreThanOne(t *testing.T) {
+func TestOnlyAnIdleMillisecondCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, s, r := one(t, mem.Config{})
 		topic := queueTopic("orders")
-		_, results := idle(t, b, 2, 1, topic)
-		if err := s.Send(t.Context(), make([]driver.Record, 9)); err != nil {
-			t.Fatal(err)
-		}
-		<-results[0]
-		<-results[1]
-		take(t, r, 7) // all the rest, with nobody idle
-		_, results = idle(t, b, 1, 4, topic)
+		send(t, s, "0", "1")
+		take(t, r, 2)
+		begun := time.Now()
+		idlers, results := idle(t, b, 1, 4, topic)
+		time.Sleep(600 * time.Microsecond)
+		send(t, s, "2")
+		settle(t, idlers[0], driver.Done, <-results[0]...)
+		idle(t, b, 1, 4, topic)
 		if !wanted(t, r) {
-			t.Error("not asked")
+			t.Fatal("not asked")
 		}
-		send(t, s, "x")
-		<-results[0]
+		want(t, "after", time.Since(begun), 2*time.Millisecond)
 	})
 }
 
 func TestNobodyIsAskedForItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, s, r := one(t, mem.Config{})
+		b, s, r := one(t, mem.Config{})
 		send(t, s, "x")
 		take(t, r, 1)
+		others, _ := idle(t, b, 1, 1, queueTopic("orders"))
+		if err := others[0].Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 		go func() { _, _ = r.Receive(t.Context(), make([]*driver.Delivery, 0, 1)) }()
 		synctest.Wait()
 		if wanted(t, r) {
