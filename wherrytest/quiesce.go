@@ -1,6 +1,7 @@
 package wherrytest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -140,7 +141,7 @@ func (l *ledger) nothingPending() bool {
 	return true
 }
 
-// sources are those that are consumed, each place once.
+// sources are those that are consumed, each place once, by name.
 func (l *ledger) sources() []driver.Source {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,6 +157,9 @@ func (l *ledger) sources() []driver.Source {
 			}
 		}
 	}
+	slices.SortFunc(out, func(a, b driver.Source) int {
+		return cmp.Or(cmp.Compare(a.Topics[0].Name, b.Topics[0].Name), cmp.Compare(a.Group, b.Group))
+	})
 	return out
 }
 
