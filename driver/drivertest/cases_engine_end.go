@@ -184,8 +184,12 @@ func deadLetterAtLimit(t *T) {
 	// What is tried on the way to the largest goes to a topic of its own.
 	trial := t.app(wherry.BodyLimit(t.h.MaxRecord))
 	header := wherry.WithHeader("large", strings.Repeat("h", 4<<10))
-	draining := trial.handle(func(context.Context, *wherry.Message[string]) wherry.Outcome { return wherry.Ack() })
+	draining := trial.handle(func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
+		trial.calls.add(m)
+		return wherry.Ack()
+	})
 	value := trial.largest(header)
+	trial.reach(1)
 	draining.stop()
 	a := t.app(t.soonRetry(2), wherry.BodyLimit(t.h.MaxRecord))
 	if err := a.pub.Publish(t.soon(), &value, wherry.WithID("largest"), header); err != nil {
