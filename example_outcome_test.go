@@ -16,7 +16,8 @@ func ExampleOutcome() {
 	away := errors.New("bank away")
 	for _, o := range []wherry.Outcome{
 		wherry.Ack(), wherry.Retry(away), wherry.RetryAfter(time.Second, away), wherry.Defer(time.Minute),
-		wherry.Reject(errors.New("no such order")), {},
+		wherry.Reject(errors.New("no such order")),
+		{},
 	} {
 		fmt.Println(o)
 	}
