@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -30,7 +31,8 @@ func kept(j *journal) middleware.AuditSink {
 
 func TestAuditEachAttempt(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 			time.Sleep(10 * time.Millisecond)
 			switch {
@@ -58,7 +60,8 @@ func TestAuditEachAttempt(t *testing.T) {
 // A record says whose it is, in what becomes JSON, and travels by a topic.
 func TestAuditTo(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		orders := wherry.NewKeyedTopic("news", codec.Text{},
 			func(dst []byte, v *string) []byte { return append(dst, *v...) }, wherry.Fanout("left"))
 		audit := wherry.NewTopic("audit", codec.JSON[middleware.AuditRecord]{})
@@ -105,7 +108,8 @@ func TestAuditTo(t *testing.T) {
 // Without Ignore nothing ends unrecorded: the message is handled again until the sink keeps its record.
 func TestAuditComplete(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		calls := 0
 		sink := middleware.AuditFunc(func(ctx context.Context, rs []middleware.AuditRecord) error {
 			assert.NoError(t, ctx.Err())
@@ -126,7 +130,7 @@ func TestAuditComplete(t *testing.T) {
 		})
 		r.publish("a")
 		r.run(10*time.Second, r.consume(h, events, middleware.Audit(sink, middleware.AuditConfig{}),
-			middleware.Timeout(20*time.Millisecond)))
+			wherry.HandlerTimeout(20*time.Millisecond)))
 		assert.Equal(t, r.log.take(), []string{"a 2 ack  20ms"})
 		assert.Equal(t, len(r.dead()), 0)
 	})
@@ -135,7 +139,8 @@ func TestAuditComplete(t *testing.T) {
 // With Ignore what the handler said stands, and the error is not lost.
 func TestAuditIgnore(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		sink := middleware.AuditFunc(func(ctx context.Context, _ []middleware.AuditRecord) error {
 			<-ctx.Done()
 			return errSink
@@ -150,7 +155,8 @@ func TestAuditIgnore(t *testing.T) {
 // A batch has a record per message, and only what was not kept runs again.
 func TestAuditBatch(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		calls := 0
 		sink := middleware.AuditFunc(func(ctx context.Context, rs []middleware.AuditRecord) error {
 			calls++
@@ -182,7 +188,8 @@ func TestAuditBatch(t *testing.T) {
 // What was taken out of a batch further in is recorded too, and a panic is of those that had no outcome yet.
 func TestAuditBatchPanics(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		skips := wherry.UseBatch(func(next wherry.BatchNext) wherry.BatchNext {
 			return func(ctx context.Context, b wherry.AnyBatch) wherry.Outcome {
 				b.Skip(0, wherry.Defer(time.Hour))

@@ -76,9 +76,11 @@ func (b *Breaker) admit(ctx context.Context) (t ticket, instead wherry.Outcome, 
 		b.mu.Lock()
 		from := b.state
 		if b.state == BreakerOpen {
-			if left := time.Until(b.until); left > 0 {
+			if time.Now().Before(b.until) {
 				b.mu.Unlock()
-				return ticket{}, wherry.Defer(left), false
+				// The pause keeps it at the broker for longer than that, without using up the time that messages may be
+				// deferred for.
+				return ticket{}, wherry.Defer(shortestPostpone), false
 			}
 			b.turnLocked(BreakerHalfOpen)
 		}

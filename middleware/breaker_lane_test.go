@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -30,7 +31,8 @@ func uncounted(t *testing.T) wherry.ConsumerOption {
 // What lanes already hold when it opens goes on where it is with its handler, and is put off where it is not.
 func TestBreakerOpensUnderLanes(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 1, OpenFor: 10 * time.Second, OnChange: r.changes})
 		hesitate := wherry.Use(func(next wherry.Next) wherry.Next {
 			return func(ctx context.Context, m wherry.AnyMessage) wherry.Outcome {
@@ -68,7 +70,8 @@ func TestBreakerTrials(t *testing.T) {
 	for _, works := range []bool{true, false} {
 		t.Run(fmt.Sprintf("works=%v", works), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, r *rig) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
 				var inside crowd
 				var half atomic.Bool
 				b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 1, OpenFor: 10 * time.Second, Trials: 2})
@@ -111,7 +114,8 @@ func TestBreakerTrials(t *testing.T) {
 // A trial that says nothing makes room for another; a panic says that things are not well.
 func TestBreakerTrialWithoutVerdict(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 1, OpenFor: 10 * time.Second, OnChange: r.changes})
 		h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 			r.note(m.Value)
@@ -137,7 +141,8 @@ func TestBreakerTrialWithoutVerdict(t *testing.T) {
 // A trial whose handler hangs does not keep it half-open for ever.
 func TestBreakerTrialThatHangs(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 1, OpenFor: 10 * time.Second})
 		h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 			r.note(m.Value)
@@ -162,7 +167,8 @@ func TestBreakerTrialThatHangs(t *testing.T) {
 // Waiting for a verdict does not hold up a stop for longer than the drain time, and costs no attempt.
 func TestBreakerStopsWhileHalfOpen(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 1, OpenFor: 10 * time.Second})
 		h := func(ctx context.Context, m *wherry.Message[string]) wherry.Outcome {
 			r.note(fmt.Sprintf("%s attempt %d", m.Value, m.Attempt()))
@@ -192,13 +198,14 @@ func TestBreakerStopsWhileHalfOpen(t *testing.T) {
 // A consumer that stops while it is open leaves nothing behind, and one that runs again begins paused for what is left.
 func TestBreakerOutlivesRun(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var p patient
 		p.down.Store(true)
 		b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 1, OpenFor: 10 * time.Second})
 		events := wherry.OnEvent(func(e wherry.Event) {
 			switch e.(type) {
-			case *wherry.Started, *wherry.Stopped, *wherry.Paused, *wherry.Resumed:
+			case *wherry.Started, *wherry.Stopped, *wherry.Paused, *wherry.Resumed, *wherry.Deferred:
 				r.note(fmt.Sprintf("%T", e))
 			}
 		})
@@ -230,7 +237,8 @@ func TestBreakerOutlivesRun(t *testing.T) {
 
 func TestBreakerFailed(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		b := middleware.NewBreaker(middleware.BreakerConfig{
 			InARow: 2, Failed: func(o wherry.Outcome) bool { return o.Kind() == wherry.KindReject },
 		})
@@ -250,7 +258,8 @@ func TestBreakerFailed(t *testing.T) {
 // Each message of a batch counts, as a trial the batch does.
 func TestBreakerBatch(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var down atomic.Bool
 		b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 3, OpenFor: 10 * time.Second, OnChange: r.changes})
 		h := func(_ context.Context, mb *wherry.MessageBatch[string]) wherry.Outcome {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -60,7 +61,8 @@ func (r *rig) runHard(d time.Duration, rs ...wherry.Runner) {
 
 func TestBreakerPausesAndComesBack(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var p patient
 		p.down.Store(true)
 		b := middleware.NewBreaker(middleware.BreakerConfig{
@@ -104,7 +106,8 @@ func TestBreakerRatio(t *testing.T) {
 	}{{100 * time.Millisecond, true}, {2 * time.Second, false}} {
 		t.Run(c.every.String(), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, r *rig) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
 				n := 0
 				h := func(context.Context, *wherry.Message[string]) wherry.Outcome {
 					time.Sleep(c.every)
@@ -131,7 +134,8 @@ func TestBreakerRatio(t *testing.T) {
 // What one consumer finds out pauses the others too, also one that begins later.
 func TestBreakerOverConsumers(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var p, q patient
 		p.down.Store(true)
 		b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 2, OpenFor: 10 * time.Second})

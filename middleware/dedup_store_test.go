@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -39,7 +40,8 @@ func TestDedupStoreFails(t *testing.T) {
 	for _, anyway := range []bool{false, true} {
 		t.Run(fmt.Sprintf("anyway=%v", anyway), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, r *rig) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
 				s := &sick{MemoryStore: marks()}
 				s.claim = func(context.Context) (middleware.Claim, error) {
 					if r.sinceStart() < time.Minute {
@@ -75,7 +77,8 @@ func TestDedupStoreFails(t *testing.T) {
 // A store that says nothing is not understood as a permission, nor as a duplicate.
 func TestDedupStoreSaysNothing(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		calls := 0
 		s := &sick{MemoryStore: marks()}
 		s.claim = func(context.Context) (middleware.Claim, error) {
@@ -94,7 +97,8 @@ func TestDedupStoreSaysNothing(t *testing.T) {
 // The store is told the outcome with a context of its own, and when that fails, what was done stands.
 func TestDedupFinishFails(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		s := &sick{MemoryStore: marks()}
 		s.finish = func(ctx context.Context) error {
 			assert.NoError(t, ctx.Err())
@@ -109,7 +113,7 @@ func TestDedupFinishFails(t *testing.T) {
 		c := r.consume(h, middleware.Dedup(s, middleware.DedupConfig{Lease: time.Minute, OnError: func(err error) {
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			r.note(err.Error())
-		}}), middleware.Timeout(time.Second))
+		}}), wherry.HandlerTimeout(time.Second))
 		r.publish("a")
 		r.run(10*time.Second, c)
 		assert.Equal(t, r.log.take(), []string{"a 0s", "middleware: dedup: finish: context deadline exceeded 6s"})
@@ -127,7 +131,8 @@ func TestDedupFinishFails(t *testing.T) {
 // An owner whose lease ended under it learns that another has the key, and does not disturb it.
 func TestDedupLeaseTooShort(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		s := marks()
 		var later atomic.Bool
 		h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -21,7 +22,8 @@ func marks() *middleware.MemoryStore { return middleware.NewMemoryStore(0) }
 // A message that failed runs again, as often as it fails, and once it was handled no more.
 func TestFault19FailedMessageRunsAgain(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 			r.note(fmt.Sprintf("attempt %d", m.Attempt()))
 			switch m.Attempt() {
@@ -95,7 +97,8 @@ func TestFault20NoKey(t *testing.T) {
 	for unkeyed, dead := range map[middleware.Unkeyed]int{middleware.HandleUnkeyed: 0, middleware.RejectUnkeyed: 2} {
 		t.Run(fmt.Sprint(unkeyed), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, r *rig) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
 				r.publish("a", "a")
 				r.run(time.Second, r.consume(r.noted, middleware.Dedup(marks(), middleware.DedupConfig{
 					Key: func(wherry.AnyMessage) string { return "" }, Unkeyed: unkeyed,
@@ -117,7 +120,8 @@ func TestDedupWaitsForTheOutcome(t *testing.T) {
 	for _, works := range []bool{true, false} {
 		t.Run(fmt.Sprintf("works=%v", works), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, r *rig) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
 				var later atomic.Bool
 				h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 					r.note(m.Value)
@@ -148,7 +152,8 @@ func TestDedupWaitsForTheOutcome(t *testing.T) {
 // One process dies with a message in its hands: another handles it when the lease is over.
 func TestDedupLeaseOfTheDead(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		s := marks()
 		claim, err := s.Claim(t.Context(), "orders//a", "the dead", time.Minute)
 		assert.NoError(t, err)
@@ -162,7 +167,8 @@ func TestDedupLeaseOfTheDead(t *testing.T) {
 // What was handled is remembered for as long as it was asked for, and apart for each topic and group.
 func TestDedupKeeps(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		dedup := middleware.Dedup(marks(), middleware.DedupConfig{Keep: time.Hour})
 		topic := wherry.NewTopic("news", codec.Text{}, wherry.Fanout("left", "right"))
 		p, err := wherry.NewPublisher(t.Context(), r.broker, topic)
@@ -187,7 +193,8 @@ func TestDedupKeeps(t *testing.T) {
 
 func TestDedupBatch(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		// What another middleware takes out inside counts as its outcome says.
 		inside := wherry.UseBatch(func(next wherry.BatchNext) wherry.BatchNext {
 			return func(ctx context.Context, b wherry.AnyBatch) wherry.Outcome {
@@ -239,7 +246,8 @@ func TestDedupBatch(t *testing.T) {
 // A batch that panics gives all its claims back.
 func TestDedupBatchPanics(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		calls := 0
 		h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			calls++

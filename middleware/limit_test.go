@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -40,7 +41,8 @@ func numbers(n int) []string {
 
 func TestLimitOverConsumers(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var inside crowd
 		var last atomic.Int64
 		work := func() {
@@ -80,7 +82,8 @@ func TestLimitOverConsumers(t *testing.T) {
 // A handler that panics gives its slot back.
 func TestLimitAfterPanic(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		calls := 0
 		h := func(context.Context, *wherry.Message[string]) wherry.Outcome {
 			calls++
@@ -98,7 +101,8 @@ func TestLimitAfterPanic(t *testing.T) {
 // A message whose context ends while it waits is deferred: it has not failed.
 func TestLimitDefers(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 			r.note(fmt.Sprintf("%s attempt %d", m.Value, m.Attempt()))
 			time.Sleep(5 * time.Second)
@@ -130,7 +134,8 @@ func TestLimitDefers(t *testing.T) {
 // At a stop, what waits goes back to the broker as it was.
 func TestLimitReleasesAtStop(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		block := make(chan struct{})
 		h := func(ctx context.Context, m *wherry.Message[string]) wherry.Outcome {
 			r.note(fmt.Sprintf("%s attempt %d", m.Value, m.Attempt()))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -64,7 +65,8 @@ func answering(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var p page
 		r.publish("secret", "retry", "reject", "defer", "panic")
 		r.runHard(time.Second, r.consume(answering, middleware.Log(textLogger(&p, slog.LevelInfo), slog.LevelInfo),
@@ -81,7 +83,8 @@ func TestLog(t *testing.T) {
 
 func TestLogLevels(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var p page
 		r.publish("ack", "retry", "reject")
 		r.runHard(time.Second, r.consume(answering, middleware.Log(textLogger(&p, slog.LevelWarn), slog.LevelDebug),
@@ -100,7 +103,8 @@ func TestLogLevels(t *testing.T) {
 // Each lane says its group, and neither key, headers nor body.
 func TestLogHoldsNoPayload(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		news := wherry.NewTopic("news", codec.Text{}, wherry.Fanout("left"))
 		pub, err := wherry.NewPublisher(t.Context(), r.broker, news)
 		assert.NoError(t, err)
@@ -123,7 +127,8 @@ func TestLogHoldsNoPayload(t *testing.T) {
 
 func TestLogBatch(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var p page
 		h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			time.Sleep(10 * time.Millisecond)

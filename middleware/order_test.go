@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -32,7 +33,8 @@ func marking(j *journal, name string) (wherry.Middleware, wherry.BatchMiddleware
 // The first listed is the outermost: in one option, over several, and between shipped ones, for messages and batches.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		a, batchA := marking(r.log, "a")
 		b, batchB := marking(r.log, "b")
 		c, batchC := marking(r.log, "c")
@@ -86,7 +88,8 @@ func TestFault18OnePolicyInAnyOrder(t *testing.T) {
 		for to := range from + 1 {
 			t.Run(fmt.Sprint(from, to), func(t *testing.T) {
 				t.Parallel()
-				bubble(t, func(t *testing.T, r *rig) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t)
 					opts := options()
 					opts[from], opts[to] = opts[to], opts[from]
 					opts = append(opts, wherry.OnEvent(func(e wherry.Event) {
@@ -109,7 +112,8 @@ func TestFault18OnePolicyInAnyOrder(t *testing.T) {
 
 func TestFault18ConflictFailsAtStart(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		policy := wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 2})
 		err := r.consume(r.noted, policy, middleware.Timeout(time.Second), policy).Run(t.Context())
 		assert.True(t, err != nil, "two policies were accepted")
@@ -123,7 +127,8 @@ func TestFault18ConflictFailsAtStart(t *testing.T) {
 // All of them together, over many lanes and two consumers, handle each message once.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		const n = 500
 		var p page
 		var inside crowd

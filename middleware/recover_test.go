@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -18,7 +19,8 @@ var errBoom = errors.New("boom")
 
 func TestRecoverDecides(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(context.Context, *wherry.Message[string]) wherry.Outcome { return crash(errBoom) }
 		decide := middleware.Recover(func(ctx context.Context, m wherry.AnyMessage, p *wherry.PanicError) wherry.Outcome {
 			assert.NoError(t, ctx.Err())
@@ -45,7 +47,8 @@ func TestRecoverDecides(t *testing.T) {
 // What does not panic passes as it is, and so does the end of a goroutine, which is no panic.
 func TestRecoverLeavesTheRest(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 			r.note(fmt.Sprintf("%s %d", m.Value, m.Attempt()))
 			if m.Value == "exit" && m.Attempt() == 1 {
@@ -67,7 +70,8 @@ func TestRecoverLeavesTheRest(t *testing.T) {
 // It catches what middleware further in does, and not what is further out.
 func TestRecoverOnlyInside(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		bad := wherry.Use(func(next wherry.Next) wherry.Next {
 			return func(ctx context.Context, m wherry.AnyMessage) wherry.Outcome {
 				if m.Attempt() == 1 {
@@ -97,7 +101,8 @@ func TestRecoverOnlyInside(t *testing.T) {
 
 func TestRecoverBatch(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			b.Set(0, wherry.Ack())
 			return crash(errBoom)
@@ -118,7 +123,8 @@ func TestRecoverBatch(t *testing.T) {
 
 func TestRecoverMistakes(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		const want = "wherry: consume orders: middleware: recover: the function is nil"
 		one := func(context.Context, *wherry.Message[string]) wherry.Outcome { return wherry.Ack() }
 		many := func(context.Context, *wherry.MessageBatch[string]) wherry.Outcome { return wherry.Ack() }

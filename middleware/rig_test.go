@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -14,7 +13,7 @@ import (
 	"github.com/wherryhq/wherry/mem"
 )
 
-// A rig is a broker with one topic, for one test in a bubble of its own.
+// A rig is a broker with one topic, for one test in a synctest bubble.
 type rig struct {
 	t      *testing.T
 	broker *mem.Broker
@@ -23,15 +22,11 @@ type rig struct {
 	log    *journal
 }
 
-// bubble runs a test on a new rig, under virtual time.
-func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
+func newRig(t *testing.T) *rig {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		f(t, &rig{
-			t: t, broker: mem.New(mem.Config{}), topic: wherry.NewTopic("orders", codec.Text{}), began: time.Now(),
-			log: &journal{},
-		})
-	})
+	b := mem.New(mem.Config{})
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	return &rig{t: t, broker: b, topic: wherry.NewTopic("orders", codec.Text{}), began: time.Now(), log: &journal{}}
 }
 
 // publish publishes each value as its own id.

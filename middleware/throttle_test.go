@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -28,7 +29,8 @@ func TestThrottleIsEven(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, r *rig) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
 				r.publish(numbers(6)...)
 				opts := append(slices.Clip(opts), middleware.Throttle(middleware.Rate{Messages: 10}))
 				r.run(time.Second, r.consume(func(context.Context, *wherry.Message[string]) wherry.Outcome {
@@ -43,7 +45,8 @@ func TestThrottleIsEven(t *testing.T) {
 
 func TestThrottleBurst(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		r.publish(numbers(5)...)
 		c := r.consume(r.noted, middleware.Throttle(middleware.Rate{Messages: 60, Per: time.Minute, Burst: 3}))
 		r.run(5*time.Second, c)
@@ -60,7 +63,8 @@ func TestThrottleBurst(t *testing.T) {
 // No message overtakes another that waits.
 func TestThrottleIsFair(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var order []time.Duration
 		arrive := wherry.Use(func(next wherry.Next) wherry.Next {
 			return func(ctx context.Context, m wherry.AnyMessage) wherry.Outcome {
@@ -95,7 +99,8 @@ func TestThrottleIsFair(t *testing.T) {
 // A rate over two consumers is one rate.
 func TestThrottleOverConsumers(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		throttle := middleware.Throttle(middleware.Rate{Messages: 10})
 		count := func(_ context.Context, _ *wherry.Message[string]) wherry.Outcome {
 			r.note("")
@@ -117,7 +122,8 @@ func TestThrottleOverConsumers(t *testing.T) {
 // A batch goes when a burst could, and what it took too much is made up for afterwards.
 func TestThrottleBatch(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			r.note(fmt.Sprint(b.Len()))
 			return wherry.Ack()
@@ -132,7 +138,8 @@ func TestThrottleBatch(t *testing.T) {
 
 func TestThrottleDefersWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		events := wherry.OnEvent(func(e wherry.Event) {
 			switch e := e.(type) {
 			case *wherry.Deferred:
@@ -157,7 +164,8 @@ func TestThrottleDefersWhenItsContextEnds(t *testing.T) {
 // A stop does not wait for a slow rate longer than the drain time, and what waits goes back as it was.
 func TestThrottleReleasesAtStop(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		moved := wherry.OnEvent(func(e wherry.Event) {
 			switch e.(type) {
 			case *wherry.Deferred, *wherry.Retried, *wherry.DeadLettered:
@@ -179,7 +187,8 @@ func TestThrottleReleasesAtStop(t *testing.T) {
 // A fast rate goes in small bursts, so that it does not depend on the grain of timers.
 func TestThrottleFast(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		r.publish(numbers(2000)...)
 		var last time.Duration
 		h := func(context.Context, *wherry.Message[string]) wherry.Outcome {

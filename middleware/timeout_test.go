@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -24,7 +25,8 @@ func TestFault17EachAttemptHasItsOwnDeadline(t *testing.T) {
 	for _, looked := range []bool{false, true} {
 		t.Run(fmt.Sprintf("looked=%v", looked), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, r *rig) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
 				h := func(ctx context.Context, m *wherry.Message[string]) wherry.Outcome {
 					assert.NoError(t, ctx.Err())
 					deadline, ok := ctx.Deadline()
@@ -59,7 +61,8 @@ func TestFault17EachAttemptHasItsOwnDeadline(t *testing.T) {
 // The copy to the dead letters is not made under the deadline that the handler used up.
 func TestFault3DeadLetterAfterDeadline(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(ctx context.Context, _ *wherry.Message[string]) wherry.Outcome {
 			<-ctx.Done()
 			return wherry.Reject(ctx.Err())
@@ -77,7 +80,8 @@ func TestFault3DeadLetterAfterDeadline(t *testing.T) {
 
 func TestTimeoutLeavesTheOutcome(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(context.Context, *wherry.Message[string]) wherry.Outcome {
 			time.Sleep(time.Second) // deaf to its context
 			r.note("done")
@@ -92,7 +96,8 @@ func TestTimeoutLeavesTheOutcome(t *testing.T) {
 
 func TestTimeoutContextEndsWithTheCall(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		var kept context.Context
 		h := func(ctx context.Context, _ *wherry.Message[string]) wherry.Outcome {
 			kept = ctx //nolint:fatcontext // What a handler must not do is what is tested.
@@ -106,7 +111,8 @@ func TestTimeoutContextEndsWithTheCall(t *testing.T) {
 
 func TestTimeoutOfBatch(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		calls := 0
 		h := func(ctx context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
 			calls++
@@ -136,7 +142,8 @@ func TestTimeoutMistakes(t *testing.T) {
 // An outer deadline that is shorter wins.
 func TestTimeoutNested(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
 		h := func(ctx context.Context, _ *wherry.Message[string]) wherry.Outcome {
 			<-ctx.Done()
 			r.note(context.Cause(ctx).Error())
