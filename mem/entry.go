@@ -37,13 +37,15 @@ type entry struct {
 	headers     []driver.Header
 
 	seq   uint64   // its place in the publish order
-	hand  *handout // as what it is in hand
+	hand  *handout // as what it was handed out last, where late settlements are accepted
 	size  int      // as limits count
 	kept  int      // what it adds to the free bytes of its queue, while it is free
 	key   uint32   // the length of the key
 	count uint32   // how often it was delivered
 	life  uint32   // how many records it was
 	state state
+	// plain entries have nothing that a free one must not keep.
+	plain bool
 	// lent buffers may be read by a handler whose tenure ended: they are never written again.
 	lent bool
 	// delayed marks a held entry that was sent with a due time, which counts against the bound of what is held.
@@ -55,6 +57,7 @@ func (e *entry) fill(r *driver.Record, size int) {
 	e.id = r.ID
 	e.contentType = r.ContentType
 	e.control = r.Control
+	e.plain = r.ID.Text == ""
 	if r.Control.Hold != nil || r.Control.Failure != nil {
 		e.ownControl()
 	}
@@ -65,14 +68,16 @@ func (e *entry) fill(r *driver.Record, size int) {
 	} else {
 		e.buf = append(append(e.buf[:0], r.Key...), r.Body...)
 	}
-	if len(r.Headers)+len(e.headers) > 0 {
+	if len(r.Headers)+cap(e.headers) > 0 {
 		e.headers = append(e.headers[:0], r.Headers...)
+		e.plain = false
 	}
 	e.size = size
 	e.count = 0
 }
 
 func (e *entry) ownControl() {
+	e.plain = false
 	if e.control.Hold != nil {
 		h := *e.control.Hold
 		e.control.Hold = &h
@@ -136,8 +141,7 @@ func (q *queue) spare() *entry {
 func (q *queue) recycle(e *entry) {
 	e.state = spare
 	e.life++
-	if e.lent || q.poison || cap(e.buf) > small || len(e.headers) > 0 || e.id.Text != "" ||
-		e.control.Failure != nil || e.control.Hold != nil {
+	if !e.plain || e.lent || q.poison || cap(e.buf) > small {
 		q.strip(e)
 	}
 	if len(q.free) < maxFree {

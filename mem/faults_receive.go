@@ -111,7 +111,7 @@ func (m *member) takeOdd(dst []*driver.Delivery, n int) []*driver.Delivery {
 		e := q.ready.remove(i)
 		q.bytes -= e.size
 		h := m.give(e)
-		m.tag(h)
+		m.mark(h)
 		if q.b.cfg.Weak.NoCount {
 			h.delivery.Delivered = 0
 		}

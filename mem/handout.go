@@ -23,7 +23,7 @@ type handout struct {
 	number uint64  // as in the token
 	tenure uint64
 	end    time.Duration // when the lease ends
-	life   uint32        // of the entry when it was handed out
+	life   uint32        // of the entry when it was handed out, where late settlements are accepted
 }
 
 // handout returns one that is not in use. The caller holds the lock.
@@ -34,6 +34,7 @@ func (q *queue) handout() *handout {
 		return h
 	}
 	h := &handout{q: q}
+	h.delivery.Topic = q.topic
 	if !q.b.cfg.Weak.ReuseTags {
 		h.delivery.Token.Ref = h
 	}
@@ -45,7 +46,6 @@ func (h *handout) dress(e *entry) {
 	d := &h.delivery
 	d.Token.A, d.Token.B = e.seq, h.number
 	d.Tenure = h.tenure
-	d.Topic = h.q.topic
 	d.ID = e.id
 	d.Key = nil
 	if e.key > 0 {
@@ -65,7 +65,7 @@ func (m *member) give(e *entry) *handout {
 	h := q.handout()
 	q.delivered++
 	q.inFlight++
-	h.e, h.owner, h.number, h.tenure, h.life = e, m, q.delivered, m.tenure, e.life
+	h.e, h.owner, h.number, h.tenure = e, m, q.delivered, m.tenure
 	if len(m.hand) == cap(m.hand) {
 		m.compact()
 	}
@@ -73,7 +73,6 @@ func (m *member) give(e *entry) *handout {
 	m.hand = append(m.hand, h)
 	m.held++
 	e.state = inHand
-	e.hand = h
 	e.count++
 	h.dress(e)
 	return h
@@ -146,6 +145,5 @@ func (m *member) abandon() []*entry {
 func (h *handout) lose() *entry {
 	e := h.drop()
 	e.lent = true
-	e.hand = nil
 	return e
 }

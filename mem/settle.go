@@ -40,9 +40,11 @@ func (r *receiver) settle(batch []driver.Settlement) error {
 			q = h.q
 			q.mu.Lock()
 		}
-		if err := h.check(r, s.Delivery, now); err != nil {
-			f.add(len(batch), i, err)
-			continue
+		if !h.with(r, s.Delivery) || now != 0 {
+			if err := h.check(r, s.Delivery, now); err != nil {
+				f.add(len(batch), i, err)
+				continue
+			}
 		}
 		q.settle(h, s)
 	}
@@ -61,14 +63,19 @@ func handoutOf(d *driver.Delivery) *handout {
 	return h
 }
 
-// check returns nil when d is in the hand of r. The delivery may be a copy that was kept from an earlier handing out,
-// which the token tells.
+// with reports whether d is in the hand of r. The delivery may be a copy that was kept from an earlier handing out, which
+// the token tells.
+func (h *handout) with(r *receiver, d *driver.Delivery) bool {
+	return h.owner != nil && h.owner.r == r && h.number == d.Token.B && h.tenure == d.Tenure
+}
+
+// check says why d is not in the hand of r, or not any more.
 func (h *handout) check(r *receiver, d *driver.Delivery, now time.Duration) error {
 	switch {
-	case h.owner == nil || h.number != d.Token.B || h.tenure != d.Tenure:
-		return errSettled
-	case h.owner.r != r:
+	case !h.with(r, d) && h.owner != nil && h.owner.r != r:
 		return errForeign
+	case !h.with(r, d):
+		return errSettled
 	case now != 0 && h.end <= now:
 		h.expire()
 		return errLease

@@ -27,8 +27,9 @@ type tags struct {
 	hand map[uint64]*handout
 }
 
-// tag names a handout by a number that begins again with each tenure.
-func (m *member) tag(h *handout) {
+// mark notes what the weaknesses need of a handout, and names it by a number that begins again with each tenure.
+func (m *member) mark(h *handout) {
+	h.life, h.e.hand = h.e.life, h
 	if !m.q.b.cfg.Weak.ReuseTags {
 		return
 	}
