@@ -83,16 +83,34 @@ func (v *screen) head(s *snapshot) []string {
 		lines = append(lines, v.group(&s.Groups[i]))
 	}
 	lines = append(lines, "")
-	if bad := s.unready(); len(bad) > 0 {
-		for _, g := range bad {
-			lines = append(lines, st.bad.Render(" "+g.Group+" is not ready: ")+clean(g.Health.Cause))
-		}
-		lines = append(lines, "")
+	if causes := v.causes(s); len(causes) > 0 {
+		lines = append(append(lines, causes...), "")
 	}
 	if len(s.Sales) > 0 {
 		lines = append(lines, v.sales(s), "")
 	}
 	return lines
+}
+
+// causes says why groups are not ready, in a line for each cause.
+func (v *screen) causes(s *snapshot) []string {
+	var causes []string
+	groups := make(map[string][]string)
+	for _, g := range s.unready() {
+		why := g.Health.Cause
+		if groups[why] == nil {
+			causes = append(causes, why)
+		}
+		groups[why] = append(groups[why], g.Group)
+	}
+	for i, why := range causes {
+		who := strings.Join(groups[why], ", ")
+		if len(groups[why]) == len(s.Groups) {
+			who = "all"
+		}
+		causes[i] = v.styles.bad.Render(" not ready ("+who+"): ") + clean(why)
+	}
+	return causes
 }
 
 // column is a column of the table of groups.

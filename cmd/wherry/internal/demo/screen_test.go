@@ -91,6 +91,15 @@ func busy() snapshot {
 	}
 }
 
+// stuck is a snapshot of a run in which nothing moves.
+func stuck() snapshot {
+	s := busy()
+	for i := range s.Groups {
+		s.Groups[i].Health = s.Groups[2].Health
+	}
+	return s
+}
+
 // over is a snapshot of the end of a run.
 func over() snapshot {
 	s := busy()
@@ -110,6 +119,7 @@ func TestScreen(t *testing.T) {
 	}{
 		"busy-80x24.txt":  {80, 24, busy()},
 		"busy-120x40.txt": {120, 40, busy()},
+		"stuck-80x24.txt": {80, 24, stuck()},
 		"over-80x24.txt":  {80, 24, over()},
 		"low-80x16.txt":   {80, 16, busy()},
 		"small-40x8.txt":  {40, 8, busy()},
