@@ -124,9 +124,11 @@ func (c *BreakerConfig) label() string {
 // A message that a lane had already taken when it opened, and that is not with its handler yet, is deferred: it waits with
 // the others. One that comes in the half-open state while others are tried waits for the verdict in its lane. A call that
 // began before it opened changes nothing when it ends afterwards, and neither does one that fails because its consumer is
-// stopping. A trial that takes longer than OpenFor is given up for another. Of a batch each message counts, in its order,
-// but as a trial it is one, which failed when one of its messages did. The pause is the consumers' own, by [wherry.Consumer.PauseFor]: no timer of it outlives a consumer's Run, and a
-// consumer that runs again while it is open begins paused.
+// stopping. A trial that takes longer than OpenFor is given up for another. Of a batch each message counts, in its order;
+// as a trial it is one, which failed when one of its messages did.
+//
+// The pause is the consumers' own, by [wherry.Consumer.PauseFor]: no timer of it outlives a consumer's Run, and a consumer
+// that runs again while it is open begins paused.
 type Breaker struct {
 	cfg BreakerConfig
 	bad mistakes

@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -129,6 +130,46 @@ func TestLimitDefers(t *testing.T) {
 		})
 		assert.Equal(t, len(r.dead()), 0)
 	})
+}
+
+// The same holds for batches, behind a limit and behind a rate.
+func TestBatchesThatWaitInVain(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]func() wherry.ConsumerOption{
+		"limit": func() wherry.ConsumerOption { return middleware.Limit(1) },
+		"throttle": func() wherry.ConsumerOption {
+			return middleware.Throttle(middleware.Rate{Messages: 1, Per: 5 * time.Second})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				h := func(_ context.Context, b *wherry.MessageBatch[string]) wherry.Outcome {
+					r.note(fmt.Sprintf("%d of attempt %d", b.Len(), b.Message(0).Attempt()))
+					time.Sleep(5 * time.Second)
+					return wherry.Ack()
+				}
+				var deferred atomic.Int64
+				count := wherry.OnEvent(func(e wherry.Event) {
+					if _, ok := e.(*wherry.Deferred); ok {
+						deferred.Add(1)
+					}
+				})
+				opts := []wherry.BatchOption{
+					count, wait(), wherry.BatchSize(1), wherry.Workers(2), wherry.HandlerTimeout(2 * time.Second), uncounted(t),
+				}
+				r.publish("a", "b")
+				r.run(30*time.Second, r.consumeBatch(h, opts...))
+				lines := r.log.take()
+				assert.Equal(t, len(lines), 2)
+				assert.True(t, deferred.Load() > 0, "nothing waited in vain")
+				for _, l := range lines {
+					assert.True(t, strings.HasPrefix(l, "1 of attempt 1 "), l)
+				}
+			})
+		})
+	}
 }
 
 // At a stop, what waits goes back to the broker as it was.
