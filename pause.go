@@ -45,7 +45,7 @@ func (c *Consumer) pause(p *pause) (resume func()) {
 	c.mu.Unlock()
 	if r != nil && first {
 		for _, w := range r.workers {
-			w.share()
+			w.share("paused")
 		}
 		r.emit(&Paused{Origin: r.origin, Why: p.why})
 	}

@@ -63,9 +63,10 @@ func RedriveReason(reasons ...Reason) RedriveOption {
 }
 
 // Redrive publishes the dead letters of t back to where they failed, with the id, key, headers and body that they had and
-// a fresh attempt count: to the topic, or for a group's (see [RedriveGroup]) to that group alone. It ends when the
-// dead-letter topic is empty, at the limit, or when ctx ends. Each copy is confirmed before its dead letter is settled, so
-// that a redrive that is cut short and run again loses nothing, and may repeat what it had in hand.
+// a fresh attempt count: to the topic, or for a group's (see [RedriveGroup]) to that group alone. What failed elsewhere, in
+// a dead-letter topic that is shared, is passed over. It ends when the dead-letter topic is empty, at the limit, or when ctx
+// ends. Each copy is confirmed before its dead letter is settled, so that a redrive that is cut short and run again loses
+// nothing, and may repeat what it had in hand.
 func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...RedriveOption) (Redriven, error) {
 	var spec redriveSpec
 	for _, o := range opts {
@@ -104,6 +105,7 @@ func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...
 
 type redrive struct {
 	spec   redriveSpec
+	topic  string
 	recv   driver.Receiver
 	out    *outlet
 	passed []driver.Settlement // released at the end, or they would come again at once
@@ -111,7 +113,7 @@ type redrive struct {
 }
 
 func openRedrive(ctx context.Context, b driver.Queuer, t *topicCore, spec redriveSpec) (*redrive, error) {
-	r := &redrive{spec: spec}
+	r := &redrive{spec: spec, topic: t.name}
 	name := t.settings.deadLetterTo
 	if name == "" {
 		name = deadLetterName(t.name, spec.group)
@@ -195,9 +197,10 @@ func (r *redrive) move(ctx context.Context, got []*driver.Delivery) error {
 	return errors.Join(sendErr, r.recv.Settle(settling, confirmed))
 }
 
-// wants reports whether a dead letter was asked for. Several groups may share a dead-letter topic.
+// wants reports whether a dead letter was asked for. Several topics and groups may share a dead-letter topic; one that says
+// nothing of itself belongs to whoever asks.
 func (r *redrive) wants(i DeadLetterInfo) bool {
-	if i.Group != "" && i.Group != r.spec.group {
+	if i.Topic != "" && (i.Topic != r.topic || i.Group != r.spec.group) {
 		return false
 	}
 	return r.spec.reasons == nil || r.spec.reasons[i.Reason]

@@ -69,7 +69,7 @@ func (w *worker) follow(beside *sync.WaitGroup) {
 					if !open {
 						return
 					}
-					w.share()
+					w.share("another worker is idle")
 				case <-w.intake.Done():
 					return
 				}

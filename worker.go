@@ -222,8 +222,8 @@ func (w *worker) dropBufferLocked() int {
 	return n
 }
 
-// share answers a receiver that is wanted elsewhere: what no lane has touched goes back.
-func (w *worker) share() {
+// share gives back what no lane has touched, because it is wanted elsewhere or not wanted now.
+func (w *worker) share(why string) {
 	w.mu.Lock()
 	n := w.dropBufferLocked()
 	if n > 0 {
@@ -231,7 +231,7 @@ func (w *worker) share() {
 	}
 	w.mu.Unlock()
 	if n > 0 && w.r.listening() {
-		w.r.emit(&Released{Origin: w.r.origin, Count: n, Why: "another worker is idle"})
+		w.r.emit(&Released{Origin: w.r.origin, Count: n, Why: why})
 	}
 }
 

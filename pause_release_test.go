@@ -1,0 +1,44 @@
+package wherry_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/internal/assert"
+)
+
+// TestPauseGivesBackWhatWasNotBegun pauses a consumer with one message in hand and two in its buffer: those go back at once,
+// and the event says for what reason.
+func TestPauseGivesBackWhatWasNotBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		publish(t, b, orders, order{ID: 1}, order{ID: 2}, order{ID: 3})
+		var seen calls
+		var ev events
+		release := make(chan struct{})
+		c := wherry.Consume(wherry.Queue(b, orders), func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
+			seen.add("%d attempt %d", m.Value.ID, m.Attempt())
+			<-release
+			return wherry.Ack()
+		}, wherry.OnEvent(ev.record))
+		r := start(t, c)
+		synctest.Wait()
+		resume := c.Pause("stock-taking")
+		synctest.Wait()
+		assert.Equal(t, c.Health().InFlight, 1)
+		released := eventsOf[*wherry.Released](&ev)
+		assert.Equal(t, len(released), 1)
+		assert.Equal(t, released[0].Count, 2)
+		assert.Equal(t, released[0].Why, "paused")
+		close(release)
+		synctest.Wait()
+		assert.Equal(t, seen.all(), []string{"1 attempt 1"})
+		resume()
+		synctest.Wait()
+		assert.Equal(t, seen.all(), []string{"1 attempt 1", "2 attempt 1", "3 attempt 1"})
+		r.mustEnd()
+	})
+}
