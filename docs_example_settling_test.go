@@ -61,7 +61,7 @@ func Example_docsSettling() {
 		case err == nil:
 			return wherry.Ack()
 		case errors.Is(err, errNotReady):
-			return wherry.Defer(time.Millisecond) // nothing failed
+			return wherry.Defer(100 * time.Millisecond) // nothing failed
 		case errors.Is(err, errRefused):
 			return wherry.Reject(err) // trying again is pointless
 		default:

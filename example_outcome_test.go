@@ -49,7 +49,7 @@ func ExampleDefer() {
 			fmt.Println("call", calls, "is attempt", m.Attempt())
 			switch calls {
 			case 1:
-				return wherry.Defer(time.Millisecond) // not ready yet
+				return wherry.Defer(100 * time.Millisecond) // not ready yet
 			case 2:
 				return wherry.RetryAfter(time.Millisecond, errors.New("failed"))
 			}
