@@ -12,6 +12,7 @@ import (
 // The race detector allocates and poisoned memory is never used again, so these hold in other builds alone. They do not
 // run beside other tests, which would be counted.
 
+//nolint:paralleltest // What runs beside it would be counted.
 func TestSendAllocatesNothing(t *testing.T) {
 	for name, topic := range map[string]driver.Topic{"queue": queueTopic("orders"), "fan-out": fanout("orders", "a", "b")} {
 		for _, size := range []int{64, 16 << 10} {
@@ -51,6 +52,7 @@ func TestSendAllocatesNothing(t *testing.T) {
 	}
 }
 
+//nolint:paralleltest // What runs beside it would be counted.
 func TestBatchesAllocateNothing(t *testing.T) {
 	l := newLoop(t, mem.Config{}, 1)
 	batch := make([]driver.Record, 100)
@@ -77,6 +79,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 	}
 }
 
+//nolint:paralleltest // What runs beside it would be counted.
 func TestReleaseAllocatesNothing(t *testing.T) {
 	l := newLoop(t, mem.Config{}, 1)
 	r := l.receivers[0]

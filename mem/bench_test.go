@@ -66,7 +66,8 @@ func BenchmarkLoop(b *testing.B) {
 				if err := l.sender.Send(ctx, batch); err != nil {
 					b.Fatal(err)
 				}
-				if n++; n%benchBatch != 0 {
+				n++
+				if n%benchBatch != 0 {
 					continue
 				}
 				got, err := r.Receive(ctx, ds[:0])

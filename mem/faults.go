@@ -125,7 +125,7 @@ func (f *Faults) waitForChange() <-chan struct{} {
 	return f.change
 }
 
-// any reports whether is is true of the faults of the topic or of all topics, and uses up what is counted. The caller
+// any reports whether a condition holds of the faults of the topic or of all topics, and uses up what is counted. The caller
 // holds the lock.
 func (f *Faults) any(topic string, is func(*topicFaults) bool) bool {
 	for _, name := range []string{topic, ""} {

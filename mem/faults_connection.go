@@ -11,6 +11,7 @@ import (
 type Cut uint8
 
 const (
+	// Connected is no cut.
 	Connected Cut = iota
 	// SoftCut is a link that the client mends without telling: Receive and Send wait, and no tenure ends.
 	SoftCut

@@ -67,9 +67,9 @@ func TestDuplicatedDeliveries(t *testing.T) {
 	t.Parallel()
 	b, s, r := one(t, mem.Config{})
 	b.Faults().Duplicate("orders", 2)
-	if err := s.Send(t.Context(), []driver.Record{
-		{ID: driver.ID{Text: "a"}, Body: []byte("0")}, {ID: driver.ID{Text: "b"}, Body: []byte("1")}, {Body: []byte("2")},
-	}); err != nil {
+	batch := records("0", "1", "2")
+	batch[0].ID.Text, batch[1].ID.Text = "a", "b"
+	if err := s.Send(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
 	first := take(t, r, 3)
@@ -178,7 +178,8 @@ func TestWipedTopologyIsDeclaredAgain(t *testing.T) {
 		_, err = r.Receive(t.Context(), make([]*driver.Delivery, 0, 1))
 		wantErr(t, "receive", err, driver.ErrDisconnected)
 		rev := <-r.(driver.Revoker).Revocations()
-		want(t, "revocation", fmt.Sprint(rev.Tenure == old[0].Tenure, rev.Lost), "true true")
+		want(t, "tenure", rev.Tenure, old[0].Tenure)
+		want(t, "lost", rev.Lost, true)
 		got := make(chan []*driver.Delivery)
 		go func() { got <- take(t, r, 9) }()
 		synctest.Wait()

@@ -75,7 +75,8 @@ func TestHardCutEndsTenures(t *testing.T) {
 		f.Disconnect(mem.HardCut)
 		wantErr(t, "receive", <-waits, driver.ErrDisconnected)
 		rev := <-r.(driver.Revoker).Revocations()
-		want(t, "revocation", fmt.Sprint(rev.Tenure == old[0].Tenure, rev.Lost), "true true")
+		want(t, "tenure", rev.Tenure, old[0].Tenure)
+		want(t, "lost", rev.Lost, true)
 		f.Reconnect()
 		ds := take(t, r, 9)
 		want(t, "again", bodies(ds), "[0 1 2]")
@@ -229,8 +230,10 @@ func TestInjectedRecordsAreForeign(t *testing.T) {
 			Body:    []byte("foreign"),
 			Control: driver.Control{Attempt: 9},
 			Headers: []driver.Header{
-				{Key: "x", Value: "kept"}, {Key: driver.IDHeader, Value: "id"},
-				{Key: driver.ControlHeader, Value: "garbage"}, {Key: driver.ContentTypeHeader, Value: "text/plain"},
+				{Key: "x", Value: "kept"},
+				{Key: driver.IDHeader, Value: "id"},
+				{Key: driver.ControlHeader, Value: "garbage"},
+				{Key: driver.ContentTypeHeader, Value: "text/plain"},
 			},
 		})
 		if err != nil {

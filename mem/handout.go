@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -52,7 +53,7 @@ func (h *handout) dress(e *entry) {
 		d.Key = e.buf[:e.key:e.key]
 	}
 	d.Body = e.buf[e.key:len(e.buf):len(e.buf)]
-	d.Headers = e.headers[:len(e.headers):len(e.headers)]
+	d.Headers = slices.Clip(e.headers)
 	d.ContentType = e.contentType
 	d.Delivered = int(e.count)
 	d.Control = e.control

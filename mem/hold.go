@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"container/heap"
 	"context"
 	"time"
 
@@ -20,33 +19,6 @@ type delays struct {
 	bytes    int
 }
 
-// A dueHeap is ordered by due time and then by the order of coming.
-type dueHeap []due
-
-type due struct {
-	at    time.Duration
-	order uint64
-	e     *entry
-}
-
-func (h dueHeap) Len() int { return len(h) }
-
-func (h dueHeap) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].order < h[j].order
-}
-
-func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-func (h *dueHeap) Push(x any) { *h = append(*h, x.(due)) }
-
-func (h *dueHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = due{}
-	*h = old[:len(old)-1]
-	return last
-}
-
 // hold keeps an entry until at. The caller holds the lock.
 func (q *queue) hold(e *entry, at time.Duration) {
 	d := &q.delay
@@ -56,7 +28,7 @@ func (q *queue) hold(e *entry, at time.Duration) {
 		d.messages++
 		d.bytes += e.size
 	}
-	heap.Push(&d.heap, due{at: at, order: d.order, e: e})
+	d.heap.push(due{at: at, order: d.order, e: e})
 	q.armDelay()
 }
 
@@ -89,7 +61,7 @@ func (q *queue) due() {
 	d := &q.delay
 	d.armed = 0
 	for now := q.b.now(); len(d.heap) > 0 && d.heap[0].at <= now; {
-		q.ripen(heap.Pop(&d.heap).(due).e)
+		q.ripen(d.heap.pop())
 	}
 	q.armDelay()
 	q.unlock()
@@ -117,12 +89,9 @@ func (q *queue) unhold(e *entry) {
 
 // cancelHold takes an entry out of the heap.
 func (q *queue) cancelHold(e *entry) {
-	for i := range q.delay.heap {
-		if q.delay.heap[i].e == e {
-			heap.Remove(&q.delay.heap, i)
-			q.unhold(e)
-			return
-		}
+	if i := q.delay.heap.index(e); i >= 0 {
+		q.delay.heap.remove(i)
+		q.unhold(e)
 	}
 }
 

@@ -50,8 +50,10 @@ func TestDueTimesOfOneBatch(t *testing.T) {
 		_, s, r := one(t, mem.Config{})
 		at := func(d time.Duration) driver.Stamp { return driver.StampOf(time.Now().Add(d)) }
 		err := s.(driver.Holder).SendAt(t.Context(), []driver.Record{
-			{Body: []byte("late"), Due: at(time.Minute)}, {Body: []byte("past"), Due: at(-time.Minute)},
-			{Body: []byte("zero")}, {Body: []byte("soon"), Due: at(time.Second)},
+			{Body: []byte("late"), Due: at(time.Minute)},
+			{Body: []byte("past"), Due: at(-time.Minute)},
+			{Body: []byte("zero")},
+			{Body: []byte("soon"), Due: at(time.Second)},
 		})
 		if err != nil {
 			t.Fatal(err)

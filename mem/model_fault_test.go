@@ -42,7 +42,7 @@ func (m *modelRun) settleLate() {
 		return
 	}
 	i := m.rnd.IntN(len(m.late))
-	m.note("settle late")
+	m.notef("settle late")
 	q, r := m.lateAt[i][0], m.lateAt[i][1]
 	wantErr(m.t, "late settlement", m.recv[q][r].Settle(m.t.Context(), m.late[i:i+1]), driver.ErrRevoked)
 	m.late = slices.Delete(m.late, i, i+1)
@@ -50,7 +50,7 @@ func (m *modelRun) settleLate() {
 }
 
 func (m *modelRun) pass(d time.Duration) {
-	m.note("pass %v", d)
+	m.notef("pass %v", d)
 	time.Sleep(d)
 	synctest.Wait()
 	for q, mq := range m.queues {
@@ -70,7 +70,7 @@ func (m *modelRun) pass(d time.Duration) {
 }
 
 func (m *modelRun) reopen(q, r int) {
-	m.note("close %d of %s", r, m.queues[q].group)
+	m.notef("close %d of %s", r, m.queues[q].group)
 	m.lose(q, r)
 	if err := m.recv[q][r].Close(m.t.Context()); err != nil {
 		m.t.Error(err)
@@ -79,7 +79,7 @@ func (m *modelRun) reopen(q, r int) {
 }
 
 func (m *modelRun) cut() {
-	m.note("cut")
+	m.notef("cut")
 	m.b.Faults().Disconnect(mem.HardCut)
 	m.b.Faults().Reconnect()
 	for q := range m.queues {

@@ -133,7 +133,7 @@ func (m *modelRun) run(steps int) {
 	m.finish()
 }
 
-func (m *modelRun) note(format string, args ...any) {
+func (m *modelRun) notef(format string, args ...any) {
 	m.steps = append(m.steps, fmt.Sprintf(format, args...))
 }
 
@@ -156,7 +156,7 @@ func (m *modelRun) step() {
 	case k < 95:
 		m.reopen(q, r)
 	case k < 98:
-		m.note("revoke %d of %s", r, m.queues[q].group)
+		m.notef("revoke %d of %s", r, m.queues[q].group)
 		m.lose(q, r)
 		if err := m.b.Faults().RevokeReceiver(m.recv[q][r], 0); err != nil {
 			m.t.Error(err)
@@ -192,7 +192,7 @@ func (m *modelRun) send(q int) {
 		}
 		batch = append(batch, m.record())
 	}
-	m.note("send %d to %d queues", len(batch), len(queues))
+	m.notef("send %d to %d queues", len(batch), len(queues))
 	if err := s.Send(m.t.Context(), batch); err != nil {
 		m.t.Error(err)
 	}
@@ -214,7 +214,7 @@ func (m *modelRun) sendAt(q int) {
 	due := time.Now().Add(time.Duration(m.rnd.IntN(60)-5) * time.Second)
 	r := m.record()
 	r.Due = driver.StampOf(due)
-	m.note("send to %d queues due in %v", len(queues), time.Until(due))
+	m.notef("send to %d queues due in %v", len(queues), time.Until(due))
 	if err := s.(driver.Holder).SendAt(m.t.Context(), []driver.Record{r}); err != nil {
 		m.t.Error(err)
 	}
@@ -231,7 +231,7 @@ func (m *modelRun) receive(q, r int) {
 		return // it would wait
 	}
 	n := 1 + m.rnd.IntN(8)
-	m.note("receive %d by %d of %s", n, r, mq.group)
+	m.notef("receive %d by %d of %s", n, r, mq.group)
 	ds := take(m.t, m.recv[q][r], n)
 	want(m.t, "received", len(ds), min(n, len(mq.ready)))
 	for _, d := range ds {
@@ -268,7 +268,7 @@ func (m *modelRun) settle(q, r int) {
 		}
 		batch = append(batch, s)
 	}
-	m.note("settle %d by %d of %s", len(batch), r, mq.group)
+	m.notef("settle %d by %d of %s", len(batch), r, mq.group)
 	if err := m.recv[q][r].Settle(m.t.Context(), batch); err != nil {
 		m.t.Error(err)
 	}

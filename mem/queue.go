@@ -151,7 +151,7 @@ func (q *queue) depth(d *driver.Depth, oldest *driver.Stamp) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	d.Ready += int64(q.ready.n)
-	d.Held += int64(q.delay.heap.Len())
+	d.Held += int64(len(q.delay.heap))
 	d.InFlight += int64(q.inFlight)
 	for i := range q.ready.n {
 		if p := q.ready.at(i).control.Published; p != 0 && (*oldest == 0 || p < *oldest) {

@@ -275,8 +275,10 @@ func TestTooLargeIsRefusedAlone(t *testing.T) {
 	want(t, "limit", s.Limits().MaxRecord, 10)
 	long := strings.Repeat("x", 11)
 	err := s.Send(t.Context(), []driver.Record{
-		{Key: []byte("a"), Body: []byte("1")}, {Key: []byte("b"), Body: []byte(long)},
-		{Key: []byte("b"), Body: []byte("2")}, {Key: []byte("c"), Body: []byte("3")},
+		{Key: []byte("a"), Body: []byte("1")},
+		{Key: []byte("b"), Body: []byte(long)},
+		{Key: []byte("b"), Body: []byte("2")},
+		{Key: []byte("c"), Body: []byte("3")},
 	})
 	wantErr(t, "too large", driver.EntryError(err, 1), driver.ErrTooLarge, driver.ErrNotSent)
 	wantErr(t, "later of its key", driver.EntryError(err, 2), driver.ErrNotSent)

@@ -94,7 +94,8 @@ func TestNothingRunsWhileAllAreIdle(t *testing.T) {
 		// The bubble's clock jumps over the hour only if no timer fires again and again; a periodic one would be seen
 		// on the channel, which holds one value.
 		time.Sleep(time.Hour)
-		if wanted(t, r) && wanted(t, r) {
+		wanted(t, r) // for the three that became idle
+		if wanted(t, r) {
 			t.Error("still asked")
 		}
 	})

@@ -16,7 +16,7 @@ func (q *queue) credit() int {
 	}
 	used := q.inFlight
 	if w.DelaysEatCredit {
-		used += q.delay.heap.Len() - q.delay.messages
+		used += len(q.delay.heap) - q.delay.messages
 	}
 	return max(0, w.CreditPerQueue-used)
 }
