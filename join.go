@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -42,6 +43,13 @@ type joined struct {
 	lead   chan struct{}    // cap 1: the lane is yours
 	by     time.Time        // until when its call may last
 	late   <-chan time.Time // its own end, where its context has none
+	call   *joinCall        // nil while it waits; the lane's lock guards it
+}
+
+// joinCall is a call in flight. It ends with the last publish that waits for it.
+type joinCall struct {
+	waits atomic.Int32
+	end   context.CancelCauseFunc
 }
 
 // joinSlack lets a call that ends with its last publish say what became of it.
@@ -63,7 +71,7 @@ func newJoiner(call func(context.Context, []driver.Record) error, l driver.SendL
 
 // send sends one message, alone or with others, and returns its own result. When ctx ends while the message waits, or the
 // publish timeout where ctx has no deadline, it is not sent; when that happens while the call is in flight the result is
-// ErrUnconfirmed, and the encoding is left to the call.
+// the call's where nobody else waits for it, and otherwise ErrUnconfirmed, with the encoding left to the call.
 func (j *joiner) send(ctx context.Context, e *encoding) error {
 	lane, err := j.lane(e.rec[0].Key)
 	if err != nil {
@@ -114,7 +122,8 @@ func (j *joiner) lane(key []byte) (*joinLane, error) {
 // drive sends what waits in the lane, own first, and hands the lane on. The call has a context of its own, which lasts as
 // long as the last of its publishes waits: one publisher that gives up must not take the others with it.
 func (j *joiner) drive(ctx context.Context, lane *joinLane, own *joined) error {
-	batch := j.next(lane)
+	call := &joinCall{}
+	batch := j.next(lane, call)
 	recs := make([]driver.Record, len(batch))
 	by := own.by
 	for i, it := range batch {
@@ -123,10 +132,13 @@ func (j *joiner) drive(ctx context.Context, lane *joinLane, own *joined) error {
 			by = it.by
 		}
 	}
-	calling, stop := context.WithDeadlineCause(context.WithoutCancel(ctx), by, errPublishTimeout)
+	calling, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	calling, stop := context.WithDeadlineCause(calling, by, errPublishTimeout)
+	call.end = end
 	finished := make(chan struct{})
 	j.open.Go(func() {
 		defer close(finished)
+		defer end(nil)
 		defer stop()
 		err := j.call(calling, recs)
 		j.pass(lane)
@@ -144,8 +156,8 @@ func (j *joiner) drive(ctx context.Context, lane *joinLane, own *joined) error {
 	return j.inFlight(ctx, own)
 }
 
-// next takes the lane's next batch, within the limits.
-func (j *joiner) next(lane *joinLane) []*joined {
+// next takes the lane's next batch, within the limits, for a call.
+func (j *joiner) next(lane *joinLane, call *joinCall) []*joined {
 	lane.mu.Lock()
 	defer lane.mu.Unlock()
 	most := j.limits.Batch
@@ -161,6 +173,10 @@ func (j *joiner) next(lane *joinLane) []*joined {
 		n++
 	}
 	batch := append([]*joined(nil), lane.waiting[:n]...)
+	call.waits.Store(int32(n))
+	for _, it := range batch {
+		it.call = call
+	}
 	lane.waiting = append(lane.waiting[:0], lane.waiting[n:]...)
 	return batch
 }
@@ -202,9 +218,14 @@ func (j *joiner) inFlight(ctx context.Context, it *joined) error {
 	case err := <-it.result:
 		return err
 	default:
-		it.enc.lent = true
-		return fmt.Errorf("%w: %w", ErrUnconfirmed, it.why(ctx))
 	}
+	if it.call.waits.Add(-1) == 0 {
+		// Nobody else waits for the call: it ends, and says what became of its messages.
+		it.call.end(it.why(ctx))
+		return <-it.result
+	}
+	it.enc.lent = true
+	return fmt.Errorf("%w: %w", ErrUnconfirmed, it.why(ctx))
 }
 
 // close refuses what comes from now on and waits, within ctx, for what is in the lanes to go out.

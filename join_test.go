@@ -98,29 +98,51 @@ func TestKeyTakesOneLane(t *testing.T) {
 	})
 }
 
-// FAULTS: a publisher that gives up says what is certain, and takes nobody with it.
+// A publisher that gives up says what is certain, and takes nobody with it.
 func TestGivingUpWhileJoined(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		trips := &roundTrips{takes: time.Second}
-		j := newJoiner(trips.send, driver.SendLimits{Batch: 10}, time.Minute)
-		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		j := newJoiner(trips.send, driver.SendLimits{Batch: 2}, time.Minute)
+		short, cancel := context.WithTimeout(t.Context(), 1100*time.Millisecond)
 		defer cancel()
-		var inFlight, waiting, patient error
-		lent := one("first", "")
+		var first, inFlight, patient, waiting, last error
+		lent := one("in flight", "")
 		var wg sync.WaitGroup
-		wg.Go(func() { inFlight = j.send(short, lent) })
-		synctest.Wait()
-		wg.Go(func() { waiting = j.send(short, one("second", "")) })
-		synctest.Wait()
-		wg.Go(func() { patient = j.send(t.Context(), one("third", "")) })
+		join := func(ctx context.Context, e *encoding, result *error) {
+			wg.Go(func() { *result = j.send(ctx, e) })
+			synctest.Wait()
+		}
+		join(t.Context(), one("first", ""), &first)
+		join(short, lent, &inFlight)
+		join(t.Context(), one("patient", ""), &patient)
+		join(short, one("waiting", ""), &waiting)
+		join(t.Context(), one("last", ""), &last)
 		wg.Wait()
+		assert.NoError(t, errors.Join(first, patient, last))
 		assert.ErrorIs(t, inFlight, ErrUnconfirmed)
 		assert.True(t, lent.lent, "its buffer is left to the call")
 		assert.ErrorIs(t, waiting, ErrNotSent)
-		assert.NoError(t, patient)
-		assert.Equal(t, trips.seen(), [][]string{{"first"}, {"third"}})
+		assert.Equal(t, trips.seen(), [][]string{{"first"}, {"in flight", "patient"}, {"last"}})
 		j.close(t.Context())
+	})
+}
+
+// A call that nobody waits for any more ends, and tells each what became of its message.
+func TestLastToGiveUpEndsTheCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		trips := &roundTrips{takes: time.Hour}
+		j := newJoiner(trips.send, driver.SendLimits{Batch: 2}, time.Hour)
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		alone := one("alone", "")
+		assert.ErrorIs(t, j.send(short, alone), context.DeadlineExceeded)
+		assert.Equal(t, time.Since(began), time.Second)
+		assert.True(t, !alone.lent, "the call has let go of its buffer")
+		j.close(t.Context())
+		assert.Equal(t, time.Since(began), time.Second)
 	})
 }
 

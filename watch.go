@@ -19,7 +19,8 @@ const (
 // work waits.
 func (r *running) watch(ctx context.Context) {
 	spec := &r.c.spec
-	every := min(max(min(spec.stallAfter, spec.timeout)/8, shortestLook), longestLook)
+	limit := min(spec.stallAfter, spec.timeout)
+	every := min(max(limit/8, shortestLook), max(limit/60, longestLook))
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
