@@ -1,0 +1,10 @@
+package main
+
+func Example() {
+	main()
+	// Output:
+	// fetched /
+	// fetched /about
+	// fetched /prices
+	// left for later: /contact
+}
