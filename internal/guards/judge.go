@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // A verdict is what a test said.
@@ -30,7 +32,7 @@ const (
 
 // judge runs the guard's test without the guard. The tree is not changed: the go command reads the changed files from
 // elsewhere. The second result explains a verdict other than failed.
-func (t *trial) judge(ctx context.Context, g guard) (verdict, string, error) {
+func (t *trial) judge(ctx context.Context, g *guard) (verdict, string, error) {
 	files, err := g.without(os.DirFS(t.root))
 	if err != nil {
 		return stale, err.Error(), nil
@@ -59,17 +61,69 @@ func (t *trial) judge(ctx context.Context, g guard) (verdict, string, error) {
 	if err := os.WriteFile(list, b, 0o600); err != nil {
 		return "", "", fmt.Errorf("write: %w", err)
 	}
-	v, out := t.test(ctx, g, "-overlay", list)
-	return v, out, nil
+	out, err := t.test(ctx, t.timeout, g.pkg, pattern(g.test), "-overlay", list)
+	return read(out, err == nil), out, nil
 }
 
-// test runs the guard's test with further flags of go test.
-func (t *trial) test(ctx context.Context, g guard, flags ...string) (verdict, string) {
-	args := append([]string{"test", "-count=1", "-vet=off", "-timeout", t.timeout.String(), "-run", pattern(g.test)}, flags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, g.pkg)...)
+// test runs tests of a package with further flags of go test, and returns what it printed.
+func (t *trial) test(ctx context.Context, timeout time.Duration, pkg, run string, flags ...string) (string, error) {
+	args := append([]string{"test", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout", timeout.String(), "-run", run}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	cmd.Dir = t.root
+	// The go command ends the test that it runs when it is interrupted, and not when it is killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = timeout
 	b, err := cmd.CombinedOutput()
-	return read(string(b), err == nil), string(b)
+	return string(b), err
+}
+
+// A baseline is what the tests of a package say with every guard in place.
+type baseline struct {
+	verdicts map[string]verdict // by test
+	out      string
+}
+
+// before runs the tests of all guards with the guards in place: one that fails anyhow would show nothing.
+func (t *trial) before(ctx context.Context, guards []*guard) map[string]baseline {
+	tests := map[string][]string{}
+	for _, g := range guards {
+		tests[g.pkg] = append(tests[g.pkg], g.test)
+	}
+	all := map[string]baseline{}
+	for pkg, names := range tests {
+		var tops []string
+		for _, name := range names {
+			top, _, _ := strings.Cut(name, "/")
+			tops = append(tops, top)
+		}
+		slices.Sort(tops)
+		run := "^(" + strings.Join(slices.Compact(tops), "|") + ")$"
+		out, err := t.test(ctx, time.Duration(len(tops))*t.timeout, pkg, run, "-v")
+		b := baseline{map[string]verdict{}, out}
+		for _, name := range names {
+			b.verdicts[name] = readOne(out, name, err == nil)
+		}
+		all[pkg] = b
+	}
+	return all
+}
+
+// readOne judges one test by the verbose output of several.
+func readOne(out, name string, ok bool) verdict {
+	switch {
+	case strings.Contains(out, "--- PASS: "+name+" ("):
+		return passed
+	case strings.Contains(out, "--- FAIL: "+name+" ("):
+		return broken
+	case ok:
+		return absent
+	default:
+		// It was not reached, or nothing was.
+		if v := read(out, ok); v != failed {
+			return v
+		}
+		return broken
+	}
 }
 
 // pattern returns what makes -run choose exactly one test, or one sub-test.
