@@ -50,6 +50,18 @@ func (l *leases) addLocked(ds []*driver.Delivery) {
 	}
 }
 
+// add takes up the extension of deliveries again whose settlement was refused.
+func (l *leases) add(batch []driver.Settlement) {
+	if l.every == 0 {
+		return
+	}
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	for _, s := range batch {
+		l.addLocked([]*driver.Delivery{s.Delivery})
+	}
+}
+
 // remove ends the extension of deliveries that are about to be settled.
 func (l *leases) remove(batch []driver.Settlement) {
 	if l.every == 0 {

@@ -125,12 +125,8 @@ var errSettleTimeout = errors.New("settling took too long")
 // because the receiver is closed or the time for settling is over. The context of the call costs nothing until the driver
 // waits for it.
 func (w *worker) settle(f *flush) {
-	w.leases.lock()
-	defer w.leases.unlock()
-	w.leases.remove(f.batch)
 	f.ctx.arm(w.r.clock.now().Add(settleTimeout))
-	err := w.recv.Settle(&f.ctx, f.batch)
-	if err != nil {
+	if err := w.settleOnce(&f.ctx, f.batch); err != nil {
 		w.settleAgain(&f.ctx, f.batch, err)
 	}
 	if !f.ctx.end(context.Canceled) {
@@ -138,6 +134,15 @@ func (w *worker) settle(f *flush) {
 	}
 }
 
+// settleOnce is one call, during which nothing is extended, and after which nothing of the batch is.
+func (w *worker) settleOnce(ctx context.Context, batch []driver.Settlement) error {
+	w.leases.lock()
+	defer w.leases.unlock()
+	w.leases.remove(batch)
+	return w.recv.Settle(ctx, batch)
+}
+
+// settleAgain tries what was refused again. Until it is taken it keeps its lease, as everything else does meanwhile.
 func (w *worker) settleAgain(ctx context.Context, batch []driver.Settlement, err error) {
 	backoff := firstSettleBackoff
 	for {
@@ -145,12 +150,17 @@ func (w *worker) settleAgain(ctx context.Context, batch []driver.Settlement, err
 		if lost+len(again) > 0 {
 			w.r.emit(&SettleFailed{Origin: w.r.origin, Count: lost + len(again), Err: last})
 		}
-		if len(again) == 0 || sleep(ctx, backoff) != nil {
+		if len(again) == 0 {
+			return
+		}
+		w.leases.add(again)
+		if sleep(ctx, backoff) != nil {
+			w.leases.remove(again)
 			return
 		}
 		backoff = min(2*backoff, maxSettleBackoff)
 		batch = again
-		if err = w.recv.Settle(ctx, batch); err == nil {
+		if err = w.settleOnce(ctx, batch); err == nil {
 			return
 		}
 	}
