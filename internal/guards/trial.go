@@ -48,10 +48,8 @@ func (t *trial) run(ctx context.Context) (int, error) {
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			v, why, err := passed, "", error(nil)
-			if b := before[g.pkg]; b.verdicts[g.test] != passed {
-				v, why = b.verdicts[g.test], b.out
-			} else {
+			v, why, err := before[g.pkg].verdicts[g.test], before[g.pkg].out, error(nil)
+			if v == passed {
 				v, why, err = t.judge(ctx, g)
 			}
 			mu.Lock()
