@@ -7,8 +7,12 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-// maxDeferred is how long a message may be deferred in all.
-const maxDeferred = 24 * time.Hour
+const (
+	// maxDeferred is how long a message may be deferred in all.
+	maxDeferred = 24 * time.Hour
+	// minDefer is the shortest that it is deferred at a time, or one that is not ready would go round without a pause.
+	minDefer = 100 * time.Millisecond
+)
 
 // decide turns an outcome into a settlement, or for one that moves the message (retry, defer, dead letter) into a move:
 // its settlement follows once the copy is confirmed.
@@ -72,17 +76,18 @@ func (w *worker) tryAgain(d *driver.Delivery, o Outcome) (driver.Settlement, *mo
 
 // putOff is a defer.
 func (w *worker) putOff(d *driver.Delivery, o Outcome) (driver.Settlement, *move) {
-	if o.delay > maxDeferred-d.Control.Deferred {
+	delay := max(o.delay, minDefer)
+	if delay > maxDeferred-d.Control.Deferred {
 		return w.giveUp(d, ReasonDeferred, o.err, attemptOf(d)-1)
 	}
 	rec := recordOf(d)
 	rec.Control.Attempt = attemptOf(d)
 	rec.Control.Defers++
-	rec.Control.Deferred += o.delay
-	rec.Due = driver.StampOf(time.Now()).Add(o.delay)
+	rec.Control.Deferred += delay
+	rec.Due = driver.StampOf(time.Now()).Add(delay)
 	m := &move{d: d, rec: rec, out: w.r.retries}
 	if w.r.listening() {
-		m.event = &Deferred{Origin: w.r.origin, ID: d.ID.String(), Delay: o.delay}
+		m.event = &Deferred{Origin: w.r.origin, ID: d.ID.String(), Delay: delay}
 	}
 	return driver.Settlement{}, m
 }

@@ -85,7 +85,7 @@ func RetryWith(p RetryPolicy) PolicyOption {
 }
 
 // DeadLetterTo names the dead-letter topic, instead of the topic's name followed by ".dlq" (in a group: the topic's, the
-// group's name, ".dlq").
+// group's name, ".dlq"). Two names on one topic, or on one consumer, are an error at start.
 func DeadLetterTo(topic string) PolicyOption {
 	return policyOption(func(s *settings) { s.setDeadLetterTo(topic) })
 }
@@ -138,13 +138,21 @@ func HandlerTimeout(d time.Duration) ConsumerOption {
 		if d <= 0 {
 			c.fail("handler timeout is %v, want more than 0, or NoHandlerTimeout", d)
 		}
+		if c.timeout == never {
+			c.fail("both HandlerTimeout and NoHandlerTimeout")
+		}
 		c.timeout = d
 	})
 }
 
-// NoHandlerTimeout lets handlers take any time.
+// NoHandlerTimeout lets handlers take any time. It is an error beside [HandlerTimeout].
 func NoHandlerTimeout() ConsumerOption {
-	return consumerOption(func(c *consumeSpec) { c.timeout = never })
+	return consumerOption(func(c *consumeSpec) {
+		if c.timeout != 0 && c.timeout != never {
+			c.fail("both HandlerTimeout and NoHandlerTimeout")
+		}
+		c.timeout = never
+	})
 }
 
 // MaxDelivered is the number of deliveries, by the broker's count, after which a message that never had an outcome goes

@@ -79,6 +79,9 @@ func (s *settings) setDeadLetterTo(name string) {
 	if s.noDeadLetters {
 		s.fail("both NoDeadLetters and DeadLetterTo")
 	}
+	if s.deadLetterTo != "" && s.deadLetterTo != name {
+		s.fail("two dead-letter topics, %q and %q: only one can be meant", s.deadLetterTo, name)
+	}
 	s.deadLetterTo = name
 }
 
