@@ -195,6 +195,7 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 	}
 	r.paused.Store(c.armPausesLocked() > 0)
 	c.running = r
+	r.fleet.join(r)
 	return func(ctx context.Context) error {
 		err := r.run(ctx)
 		last := r.health.snapshot(r)

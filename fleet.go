@@ -35,6 +35,8 @@ func fleetOf(ctx context.Context) *fleet {
 	return newFleet()
 }
 
+// join adds a consumer that is prepared: what is prepared together starts together, and none of it takes the broker for
+// empty before the last has begun.
 func (f *fleet) join(r *running) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,14 +78,17 @@ func (f *fleet) empty(r *running, over <-chan struct{}) bool {
 	}
 }
 
-// isEmpty looks at every source twice around the count of handled messages: what a handler moved from one source to
-// another while they were looked at in turn has raised the count.
+// isEmpty looks at every source twice, between two counts of handled messages. A copy that was still on its way when its
+// handler was counted may have arrived, in the first look, at a source that was looked at already; the second look finds it.
+// A message that moves further meanwhile raises the count.
 func (f *fleet) isEmpty() bool {
 	members := f.now()
 	before := handledBy(members)
-	for _, r := range members {
-		if r.volatile && !r.isFailed() && !r.paused.Load() && r.left() > 0 {
-			return false
+	for range 2 {
+		for _, r := range members {
+			if r.volatile && !r.isFailed() && !r.paused.Load() && r.left() > 0 {
+				return false
+			}
 		}
 	}
 	return handledBy(members) == before

@@ -99,6 +99,7 @@ func (r *running) openHolds(ctx context.Context) error {
 // run receives until ctx ends or the broker is closed, then stops in order.
 func (r *running) run(ctx context.Context) error {
 	defer r.close()
+	defer r.fleet.leave(r)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -122,7 +123,6 @@ func (r *running) run(ctx context.Context) error {
 	watching, stopWatching := context.WithCancel(kept)
 	beside.Go(func() { r.watch(watching) })
 
-	r.fleet.join(r)
 	select {
 	case <-ctx.Done():
 	case <-r.failed:
@@ -130,7 +130,6 @@ func (r *running) run(ctx context.Context) error {
 	err := r.stop(stopIntake, endHand)
 	stopWatching()
 	beside.Wait()
-	r.fleet.leave(r)
 	return err
 }
 
