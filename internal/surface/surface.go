@@ -11,7 +11,12 @@ import (
 
 // Lines returns the exported names of a package with their types, sorted.
 func Lines(pkg *types.Package) []string {
-	q := types.RelativeTo(pkg)
+	q := func(other *types.Package) string {
+		if other == pkg {
+			return ""
+		}
+		return other.Name()
+	}
 	var lines []string
 	for _, name := range pkg.Scope().Names() {
 		obj := pkg.Scope().Lookup(name)
