@@ -130,178 +130,6 @@ func (l *ledger) closed(r *receiver) {
 	l.touchLocked()
 }
 
-// An outgoing is a record on its way.
-type outgoing struct {
-	rec    driver.Record // with bytes of its own
-	role   driver.Role
-	at     place // where it goes, or will when its delay is over
-	fanout bool
-	id     string
-	copy   generation
-	places []place // where it is expected
-}
-
-// sending notes records that are about to be sent.
-func (l *ledger) sending(t driver.Target, batch []driver.Record) []outgoing {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.busy++
-	out := make([]outgoing, len(batch))
-	for i := range batch {
-		o := &out[i]
-		*o = outgoing{rec: ownRecord(&batch[i]), role: t.Topic.Role, at: place{t.Topic.Name, t.Group}, fanout: t.Topic.Fanout}
-		o.id = o.rec.ID.String()
-		o.copy = generationOf(o.id, &o.rec.Control)
-		o.places = []place{o.at}
-		if t.Topic.Fanout && t.Group == "" {
-			o.places = o.places[:0]
-			for _, g := range l.groups[t.Topic.Name] {
-				o.places = append(o.places, place{t.Topic.Name, g})
-			}
-		}
-		if h := o.rec.Control.Hold; h != nil && o.role == driver.Hold {
-			o.at, o.fanout = place{h.Topic, h.Group}, h.Fanout
-		}
-		for _, p := range o.places {
-			l.expectLocked(p, o)
-		}
-	}
-	l.touchLocked()
-	return out
-}
-
-// ownRecord is a copy that shares nothing with the sender.
-func ownRecord(r *driver.Record) driver.Record {
-	c := *r
-	c.Key, c.Body, c.Headers = slices.Clone(r.Key), slices.Clone(r.Body), slices.Clone(r.Headers)
-	if f := r.Control.Failure; f != nil {
-		own := *f
-		c.Control.Failure = &own
-	}
-	if h := r.Control.Hold; h != nil {
-		own := *h
-		c.Control.Hold = &own
-	}
-	return c
-}
-
-func (l *ledger) expectLocked(p place, o *outgoing) {
-	if o.id == "" {
-		return // nothing tells it apart
-	}
-	at := l.pending[p]
-	if at == nil {
-		at = make(map[generation]*waiting)
-		l.pending[p] = at
-	}
-	w := at[o.copy]
-	if w == nil {
-		w = &waiting{}
-		at[o.copy] = w
-	}
-	w.n++
-	w.due = max(w.due, o.rec.Due, o.copy.hop)
-}
-
-func (l *ledger) doneLocked(p place, g generation) {
-	w := l.pending[p][g]
-	if w == nil {
-		return
-	}
-	w.n--
-	if w.n == 0 {
-		delete(l.pending[p], g)
-	}
-}
-
-// sent notes what became of them.
-func (l *ledger) sent(out []outgoing, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.busy--
-	for i := range out {
-		o := &out[i]
-		e := driver.EntryError(err, i)
-		if e == nil {
-			l.confirmLocked(o)
-			continue
-		}
-		for _, p := range o.places {
-			l.doneLocked(p, o.copy)
-		}
-		what := "not published"
-		if !errors.Is(e, driver.ErrNotSent) {
-			what = "perhaps published"
-		}
-		l.stories.add(o.id, step{kind: stepTold, at: o.at, text: what + ": " + e.Error()})
-	}
-	l.touchLocked()
-}
-
-// confirmLocked writes down a record that the broker has.
-func (l *ledger) confirmLocked(o *outgoing) {
-	if !o.rec.Unique {
-		l.published = append(l.published, *o)
-		l.stories.add(o.id, step{kind: stepPublished, at: o.at})
-		return
-	}
-	failure := o.rec.Control.Failure
-	if o.role == driver.DeadLetter && failure != nil && failure.Reason != "" {
-		from := place{failure.Topic, failure.Group}
-		l.dead = append(l.dead, *o)
-		dead := step{kind: stepDead, at: from, reason: failure.Reason, text: failure.Last}
-		if h := l.handLocked(from, o.id); h != nil {
-			h.moved, h.next = true, dead
-		} else {
-			l.stories.add(o.id, dead)
-		}
-		return
-	}
-	if h := l.handLocked(o.at, o.id); h != nil {
-		h.moved, h.next = true, again(h, o)
-		return
-	}
-	for r := range l.receivers {
-		for _, h := range r.hands {
-			if h.id == o.id && h.role != driver.Main {
-				h.moved = true
-				if h.role == driver.DeadLetter {
-					h.next = step{at: o.at, text: "redriven"}
-				}
-			}
-		}
-	}
-}
-
-// again is the step of a copy that goes back to where its original is in hand.
-func again(h *hand, o *outgoing) step {
-	s := step{at: o.at, attempt: h.copy.attempt}
-	c := &o.rec.Control
-	switch {
-	case c.Defers > h.copy.defers:
-		s.kind = stepDeferred
-	case c.Attempt > h.copy.attempt:
-		s.kind = stepRetried
-		if c.Failure != nil {
-			s.text = c.Failure.Last
-		}
-	default:
-		s.text = "came before it was due"
-	}
-	return s
-}
-
-// outOfHandLocked writes down how a delivery ended that is no longer in hand.
-func (l *ledger) outOfHandLocked(h *hand, done bool) {
-	switch {
-	case h.moved && h.next.at != place{}:
-		l.stories.add(h.id, h.next)
-	case h.moved, h.role == driver.Hold, !done:
-	default:
-		l.stories.add(h.id, step{kind: stepHandled, at: h.at, attempt: h.copy.attempt})
-	}
-}
-
 // handLocked is what is in hand of a message at a place.
 func (l *ledger) handLocked(p place, id string) *hand {
 	for r := range l.receivers {
@@ -380,4 +208,15 @@ func (l *ledger) lost(r *receiver, tenure uint64) {
 		}
 	}
 	l.touchLocked()
+}
+
+// outOfHandLocked writes down how a delivery ended that is no longer in hand.
+func (l *ledger) outOfHandLocked(h *hand, done bool) {
+	switch {
+	case h.moved && h.next.at != place{}:
+		l.stories.add(h.id, h.next)
+	case h.moved, h.role == driver.Hold, !done:
+	default:
+		l.stories.add(h.id, step{kind: stepHandled, at: h.at, attempt: h.copy.attempt})
+	}
 }

@@ -86,7 +86,7 @@ func (p *TopicProbe[T]) Counts() Counts {
 func (l *ledger) countLocked(p place) Counts {
 	var c Counts
 	of := [...]*int{
-		stepTold: new(int), stepPublished: &c.Published, stepHandled: &c.Handled, stepRetried: &c.Retried,
+		stepTold: new(int), stepSending: new(int), stepPublished: &c.Published, stepHandled: &c.Handled, stepRetried: &c.Retried,
 		stepDeferred: &c.Deferred, stepDead: &c.Dead,
 	}
 	for _, one := range l.stories.order {

@@ -10,6 +10,7 @@ type stepKind uint8
 
 const (
 	stepTold stepKind = iota // counts as nothing
+	stepSending
 	stepPublished
 	stepHandled
 	stepRetried
@@ -28,6 +29,8 @@ type step struct {
 
 func (s *step) String() string {
 	switch s.kind {
+	case stepSending:
+		return "is being published"
 	case stepPublished:
 		return "published"
 	case stepHandled:
@@ -55,14 +58,19 @@ type stories struct {
 	order []*story
 }
 
-func (s *stories) add(id string, what step) {
+func (s *stories) add(id string, what step) { s.begin(id, what) }
+
+// begin adds a step whose end is not known yet, and returns how to replace it.
+func (s *stories) begin(id string, what step) (replace func(step)) {
 	one := s.byID[id]
 	if one == nil {
 		one = &story{id: id}
 		s.byID[id] = one
 		s.order = append(s.order, one)
 	}
+	i := len(one.steps)
 	one.steps = append(one.steps, what)
+	return func(other step) { one.steps[i] = other }
 }
 
 // concerns reports whether a step belongs to a topic and, where one is asked for, to a group: what was published belongs
