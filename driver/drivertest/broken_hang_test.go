@@ -61,7 +61,7 @@ func TestHangingBrokers(t *testing.T) {
 		},
 		"does not wake a receive that waits": {
 			b:    broken{closing: func(*brokenReceiver, context.Context) error { return nil }},
-			fail: "queue/close/beside-receive", text: "nothing within",
+			fail: "queue/close/beside-receive", text: "still waits",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,10 +17,12 @@ type (
 	settleFunc  = func(*brokenReceiver, context.Context, []driver.Settlement) error
 )
 
-// oncePerBatch is a settle that calls f before every batch.
+// beforeSettle is a settle that calls f before every batch.
 func beforeSettle(f func(r *brokenReceiver, batch []driver.Settlement)) settleFunc {
 	return func(r *brokenReceiver, ctx context.Context, batch []driver.Settlement) error {
+		r.b.mu.Lock()
 		f(r, batch)
+		r.b.mu.Unlock()
 		return r.Receiver.Settle(ctx, batch)
 	}
 }
@@ -29,8 +32,32 @@ func afterReceive(f func(r *brokenReceiver, ds []*driver.Delivery)) receiveFunc 
 	return func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
 		n := len(dst)
 		dst, err := r.Receiver.Receive(ctx, dst)
+		r.b.mu.Lock()
 		f(r, dst[n:])
+		r.b.mu.Unlock()
 		return dst, err
+	}
+}
+
+func keepInHand(r *brokenReceiver, ds []*driver.Delivery) { r.kept = append(r.kept, ds...) }
+
+func dropSettled(r *brokenReceiver, batch []driver.Settlement) {
+	r.kept = slices.DeleteFunc(r.kept, func(d *driver.Delivery) bool {
+		return slices.ContainsFunc(batch, func(s driver.Settlement) bool { return s.Delivery == d })
+	})
+}
+
+// afterClose is a close that calls f with what is in hand.
+func afterClose(f func(d *driver.Delivery)) func(*brokenReceiver, context.Context) error {
+	return func(r *brokenReceiver, ctx context.Context) error {
+		err := r.Receiver.Close(ctx)
+		r.b.mu.Lock()
+		defer r.b.mu.Unlock()
+		for _, d := range r.kept {
+			f(d)
+		}
+		r.kept = nil
+		return err
 	}
 }
 
@@ -104,27 +131,21 @@ func TestBrokenReceivers(t *testing.T) {
 		},
 		"reuses memory after close": {
 			b: broken{
-				receive: afterReceive(func(r *brokenReceiver, ds []*driver.Delivery) { r.kept = append(r.kept, ds...) }),
-				closing: func(r *brokenReceiver, ctx context.Context) error {
-					for _, d := range r.kept {
-						for i := range d.Body {
-							d.Body[i] = 'x'
-						}
+				receive: afterReceive(keepInHand), settle: beforeSettle(dropSettled),
+				closing: afterClose(func(d *driver.Delivery) {
+					for i := range d.Body {
+						d.Body[i] = 'x'
 					}
-					return r.Receiver.Close(ctx)
-				},
+				}),
 			},
 			some: []string{"queue/close/keeps-memory", "queue/close/returns-unsettled", "queue/close/late-settlement"},
 		},
 		"uses the slot": {
-			b: broken{settle: beforeSettle(func(*brokenReceiver, []driver.Settlement) {}), receive: afterReceive(
-				func(r *brokenReceiver, ds []*driver.Delivery) {
-					for _, d := range r.kept {
-						d.Slot = -1
-					}
-					r.kept = append(r.kept[:0], ds...)
-				})},
-			some: []string{"queue/receive/append"},
+			b: broken{
+				receive: afterReceive(keepInHand), settle: beforeSettle(dropSettled),
+				closing: afterClose(func(d *driver.Delivery) { d.Slot = -1 }),
+			},
+			some: []string{"queue/close/keeps-memory", "queue/close/returns-unsettled", "queue/close/late-settlement"},
 		},
 		"counts releases as attempts": {
 			b: broken{receive: afterReceive(func(_ *brokenReceiver, ds []*driver.Delivery) {

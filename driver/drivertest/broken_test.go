@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,14 +32,15 @@ type broken struct {
 	mute   bool // gives no reason for waiting
 	deaf   bool // tells of no revocation
 
-	hoarded *[][]byte
+	mu      *sync.Mutex // held while one of the functions looks at what is below, or at a receiver's
+	hoarded [][]byte
 	latest  driver.Stamp
 }
 
 // hoard keeps the bodies for as long as the broker lives.
 func (b *broken) hoard(ds []*driver.Delivery) {
 	for _, d := range ds {
-		*b.hoarded = append(*b.hoarded, d.Body)
+		b.hoarded = append(b.hoarded, d.Body)
 	}
 }
 
@@ -197,7 +199,7 @@ func (r *brokenReceiver) Close(ctx context.Context) error {
 
 // new returns a broker of its own that is broken as b is.
 func (b broken) new() *broken {
-	b.hoarded = &[][]byte{}
+	b.mu = &sync.Mutex{}
 	b.Broker = mem.New(mem.Config{MaxRecord: 128 << 10})
 	return &b
 }

@@ -3,7 +3,6 @@ package drivertest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -93,7 +92,8 @@ func (r *receiver) waiting() func() error {
 		case err := <-result:
 			return err
 		case <-timer.C:
-			return fmt.Errorf("nothing within %v", r.t.h.Wait)
+			r.t.Fatalf("the Receive that was waiting still waits, %v after the close", r.t.h.Wait)
+			return nil
 		}
 	}
 }

@@ -91,7 +91,9 @@ func foreignHeaders(t *T) {
 		Body: []byte("with headers"), Key: []byte("key"),
 		Headers: []driver.Header{
 			{Key: "traceparent", Value: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
-			{Key: "attempt", Value: "9"}, {Key: "x-death", Value: "many"}, {Key: "x-retry-count", Value: "7"},
+			{Key: "attempt", Value: "9"},
+			{Key: "x-death", Value: "many"},
+			{Key: "x-retry-count", Value: "7"},
 		},
 	}}
 	ds := l.inject(r, records...)

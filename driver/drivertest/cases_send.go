@@ -94,8 +94,11 @@ func oddRecords(t *T) []driver.Record {
 		{Key: "b", Value: "2"}, {Key: "a", Value: "1"}, {Key: "b", Value: "3"}, {Key: "b", Value: "2"}, {Key: "B", Value: "4"},
 	}
 	rs[4].Headers = []driver.Header{
-		{Key: "empty", Value: ""}, {Key: "control", Value: "\x00\x01\t\r\n\x7f"}, {Key: "\u00fcnicode \u4e16", Value: "\u754c \U0001f6f6"},
-		{Key: "a:b=c;d", Value: " spaces at both ends "}, {Key: "percent", Value: "100%25 \"quoted\" \\"},
+		{Key: "empty", Value: ""},
+		{Key: "control", Value: "\x00\x01\t\r\n\x7f"},
+		{Key: "\u00fcnicode \u4e16", Value: "\u754c \U0001f6f6"},
+		{Key: "a:b=c;d", Value: " spaces at both ends "},
+		{Key: "percent", Value: "100%25 \"quoted\" \\"},
 	}
 	rs[5].Headers = many
 	rs[6].ContentType = "application/vnd.example+json; charset=utf-8"

@@ -122,7 +122,7 @@ func (c *crowd) send(s *sender, records []driver.Record) {
 // finish waits until all that was sent was settled, stops the receivers, and returns the account.
 func (c *crowd) finish() Report {
 	left := c.ledger.Outstanding(c.name)
-	for since := time.Now(); left > 0 && time.Since(since) < c.t.h.Wait; c.t.pause(5 * time.Millisecond) {
+	for since := time.Now(); left > 0 && time.Since(since) < c.t.h.Wait; c.t.pause(c.t.h.Wait / 500) {
 		if now := c.ledger.Outstanding(c.name); now < left {
 			left, since = now, time.Now()
 		}

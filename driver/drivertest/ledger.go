@@ -204,8 +204,11 @@ func (r Report) String() string {
 		what string
 		ids  []string
 	}{
-		{"lost", r.Lost}, {"duplicated", r.Duplicated}, {"redelivered", r.Redelivered},
-		{"reordered", r.Reordered}, {"strange", r.Strange},
+		{"lost", r.Lost},
+		{"duplicated", r.Duplicated},
+		{"redelivered", r.Redelivered},
+		{"reordered", r.Reordered},
+		{"strange", r.Strange},
 	} {
 		if len(f.ids) > 0 {
 			const most = 5

@@ -49,8 +49,15 @@ func execute(tb *testing.T, h Harness, c Case) error {
 	close(t.over)
 	if !t.goroutinesEnded() && h.Virtual {
 		// The bubble is about to panic, and nobody would read what is returned.
-		tb.Errorf("contract: %s\n%v", c.Sentence, errors.Join(t.errs...))
+		tb.Errorf("contract: %s\n%v", c.Sentence, t.result())
 	}
+	return t.result()
+}
+
+// result is everything that failed so far, joined.
+func (t *T) result() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return errors.Join(t.errs...)
 }
 
@@ -207,14 +214,16 @@ func (t *T) work(d time.Duration) {
 
 // eventually reports whether f became true within Wait.
 func (t *T) eventually(f func() bool) bool {
-	const every = 5 * time.Millisecond
-	for limit := time.Now().Add(t.h.Wait); ; t.pause(every) {
+	// It looks often at first, and less often the longer it takes.
+	every, slowest := time.Millisecond, t.h.Wait/20
+	for limit := time.Now().Add(t.h.Wait); ; every = min(every+every/4, slowest) {
 		if f() {
 			return true
 		}
 		if time.Now().After(limit) {
 			return false
 		}
+		t.pause(every)
 	}
 }
 
