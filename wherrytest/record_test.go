@@ -19,7 +19,7 @@ func TestARecorderHasEveryAttempt(t *testing.T) {
 		rec := wherrytest.Record(func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
 			switch m.Attempt() {
 			case 1:
-				panic("first") //nolint:forbidigo // A handler that panics is the case.
+				panic("first")
 			case 2:
 				return wherry.RetryAfter(time.Minute, errBad)
 			default:
@@ -88,7 +88,7 @@ func TestABatchRecorderHasPanicsAndSkips(t *testing.T) {
 		rec := wherrytest.RecordBatch(func(_ context.Context, b *wherry.MessageBatch[order]) wherry.Outcome {
 			if first {
 				first = false
-				panic("first") //nolint:forbidigo // A handler that panics is the case.
+				panic("first")
 			}
 			b.Skip(0, wherry.Ack())
 			b.Set(0, wherry.Reject(errBad))
