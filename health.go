@@ -65,9 +65,9 @@ type healthState struct {
 	since      time.Time
 	stallAfter time.Duration
 
-	awaySince time.Time // zero: the broker answers
-	failures  int
-	awayErr   error
+	workersAway int       // for how many of them the broker does not answer
+	awaySince   time.Time // zero: it answers all
+	awayErr     error
 
 	handled  uint64    // at the last look
 	progress time.Time // when it last rose, or nothing waited
@@ -93,35 +93,32 @@ func (h *healthState) set(s State) {
 	h.state, h.since = s, time.Now()
 }
 
-func (h *healthState) isAway() bool {
+// away notes that the broker does not answer, one more worker or the same again, and reports whether it answered all before.
+func (h *healthState) away(err error, more bool) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.awaySince.IsZero()
-}
-
-// away notes a failed receive. It returns how many came before in a row, and whether this is the first.
-func (h *healthState) away(err error) (before int, first bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	first = h.awaySince.IsZero()
-	if first {
-		h.awaySince, h.failures = time.Now(), 0
-	}
-	before = h.failures
-	h.failures++
 	h.awayErr = err
-	return before, first
+	if !more {
+		return false
+	}
+	h.workersAway++
+	if h.workersAway > 1 {
+		return false
+	}
+	h.awaySince = time.Now()
+	return true
 }
 
-// back notes a receive that worked, and returns how long the broker was away, if it was.
-func (h *healthState) back() (after time.Duration, was bool) {
+// back notes that the broker answers one more worker. It returns how long it was away when that was the last.
+func (h *healthState) back() (after time.Duration, last bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.awaySince.IsZero() {
+	h.workersAway--
+	if h.workersAway > 0 {
 		return 0, false
 	}
 	after = time.Since(h.awaySince)
-	h.awaySince, h.awayErr, h.failures = time.Time{}, nil, 0
+	h.awaySince, h.awayErr = time.Time{}, nil
 	h.progress = time.Now()
 	return after, true
 }

@@ -85,7 +85,7 @@ func (l *leases) removeLocked(d *driver.Delivery) {
 	l.owned = l.owned[:last]
 }
 
-// run extends until every lane has ended, a third of the lease apart.
+// run extends until everything is settled, a third of the lease apart.
 func (l *leases) run() {
 	t := time.NewTicker(l.every)
 	defer t.Stop()
@@ -93,9 +93,7 @@ func (l *leases) run() {
 		select {
 		case <-t.C:
 			l.extend()
-		case <-l.w.lanesDone:
-			return
-		case <-l.w.hand.Done():
+		case <-l.w.settleBase.Done():
 			return
 		}
 	}

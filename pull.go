@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -125,6 +126,8 @@ func (p *puller) end() {
 	p.stop()
 	p.w.stop()
 	close(p.w.lanesDone)
+	last := time.AfterFunc(settleTimeout, p.w.endSettling)
+	defer last.Stop()
 	p.w.finish()
 	p.beside.Wait()
 }

@@ -11,7 +11,12 @@ import (
 
 const (
 	firstReceiveBackoff = 100 * time.Millisecond
-	maxReceiveBackoff   = 5 * time.Second
+	maxReceiveBackoff   = 2 * time.Second
+
+	// A Receive that has lasted this long without failing says that the broker is there: by the word of a receiver that
+	// knows why it brings nothing, and without it.
+	answeredAfter = time.Second
+	silentAfter   = 10 * time.Second
 )
 
 // receiveLocked fills the empty buffer. It gives up the lock while it waits, and holds the worker's one right to receive;
@@ -23,17 +28,17 @@ func (w *worker) receiveLocked(ctx context.Context) {
 	}
 	room := w.credit - w.unsettled
 	dst := w.spaceLocked()[:0:max(room, 1)]
+	w.asked = w.r.clock.now()
 	w.mu.Unlock()
 
 	got, err := w.recv.Receive(ctx, dst)
-	var wait time.Duration
-	if err != nil {
-		wait = w.receiveFailed(ctx, err)
-	} else if w.r.health.isAway() {
-		w.r.brokerBack()
-	}
 
 	w.mu.Lock()
+	w.asked = 0
+	var wait time.Duration
+	if err != nil || w.away {
+		wait = w.receivedLocked(ctx, err)
+	}
 	if len(got) > 0 {
 		w.acceptLocked(got)
 	}
@@ -67,33 +72,76 @@ func (w *worker) acceptLocked(got []*driver.Delivery) {
 	}
 }
 
-// receiveFailed reports a failed Receive and returns how long to wait before the next.
-func (w *worker) receiveFailed(ctx context.Context, err error) time.Duration {
+// receivedLocked notes what a Receive says of the broker, and returns how long to wait before the next. It gives up the
+// lock to tell of it.
+func (w *worker) receivedLocked(ctx context.Context, err error) time.Duration {
 	switch {
+	case err == nil:
+		w.tellLocked(w.backLocked())
+		return 0
 	case ctx.Err() != nil:
 		return 0 // asked to stop, or a batch that is old enough
 	case errors.Is(err, ErrClosed):
 		w.r.fail(err)
 		// Every lane ends with the run; until it does there is nothing to ask.
+		w.mu.Unlock()
 		<-w.intake.Done()
+		w.mu.Lock()
 		return 0
 	}
-	failures := w.r.brokerAway(err)
-	wait := min(firstReceiveBackoff<<min(failures, 10), maxReceiveBackoff)
+	wait := min(firstReceiveBackoff<<min(w.failures, 10), maxReceiveBackoff)
+	w.failures++
+	w.tellLocked(w.awayLocked(err))
 	return wait + time.Duration(rand.Int64N(int64(wait)/4+1))
 }
 
-// brokerAway notes a failed receive; the first of several in a row is an event. It returns how many came before.
-func (r *running) brokerAway(err error) int {
-	failures, first := r.health.away(err)
-	if first {
-		r.emit(&BrokerAway{Origin: r.origin, Err: err})
+// tellLocked emits an event, if there is one, without the lock.
+func (w *worker) tellLocked(e Event) {
+	if e == nil {
+		return
 	}
-	return failures
+	w.mu.Unlock()
+	w.r.emit(e)
+	w.mu.Lock()
 }
 
-func (r *running) brokerBack() {
-	if after, was := r.health.back(); was {
-		r.emit(&BrokerBack{Origin: r.origin, After: after})
+// awayLocked notes that the worker's broker does not answer. It is an event for the first worker only.
+func (w *worker) awayLocked(err error) Event {
+	first := w.r.health.away(err, !w.away)
+	w.away = true
+	if !first {
+		return nil
+	}
+	return &BrokerAway{Origin: w.r.origin, Err: err}
+}
+
+// backLocked notes that it does again. It is an event for the last worker only.
+func (w *worker) backLocked() Event {
+	if !w.away {
+		return nil
+	}
+	w.away, w.failures = false, 0
+	after, last := w.r.health.back()
+	if !last {
+		return nil
+	}
+	return &BrokerBack{Origin: w.r.origin, After: after}
+}
+
+// reach finds out what no Receive tells while it waits: that the broker is away, or that it is there again and has nothing.
+func (w *worker) reach(now time.Time) {
+	waiter, knows := w.recv.(driver.Waiter)
+	away := knows && waiter.Waiting() == driver.ErrDisconnected.Error()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asked == 0 {
+		return
+	}
+	lasts := now.Sub(w.asked.Time())
+	switch {
+	case away:
+		w.tellLocked(w.awayLocked(driver.ErrDisconnected))
+	case knows && lasts >= answeredAfter, lasts >= silentAfter:
+		w.tellLocked(w.backLocked())
 	}
 }

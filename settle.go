@@ -21,7 +21,9 @@ var errTooLate = fmt.Errorf("%w: the handler returned after it was abandoned", E
 // A flush is settlements on their way to the broker, with the context of the call. It is used again.
 type flush struct {
 	batch []driver.Settlement
-	ctx   lazyContext
+	// tenures are those of the batch: once a delivery was settled it is the driver's, and nothing of it is read.
+	tenures []uint64
+	ctx     lazyContext
 }
 
 // settleLocked notes a decided settlement. It reaches the broker when enough wait, when the buffer runs empty, or after
@@ -55,17 +57,23 @@ func (w *worker) lingered() {
 }
 
 // flushLocked gives what is decided to the broker. In process that is done at once, without the lock; elsewhere beside
-// the lanes, since it costs a round trip.
+// the lanes, since it costs a round trip. So is everywhere what the broker refuses at first: no lane waits for a broker that
+// is away, least of all the one that could find it back.
 func (w *worker) flushLocked() {
 	if w.done {
 		return // the receiver is about to be closed, and what it did not hear goes back
 	}
 	f := w.out
 	w.out = w.freshLocked()
+	for i := range f.batch {
+		f.tenures = append(f.tenures, f.batch[i].Delivery.Tenure)
+	}
 	w.flying = append(w.flying, f)
 	if !w.info.Volatile {
 		w.settling.Go(func() {
-			w.settle(f)
+			if err := w.settle(f); err != nil {
+				w.settleAgain(f, err)
+			}
 			w.mu.Lock()
 			w.settledLocked(f)
 			w.mu.Unlock()
@@ -73,11 +81,20 @@ func (w *worker) flushLocked() {
 		return
 	}
 	w.settling.Add(1)
+	defer w.settling.Done()
 	w.mu.Unlock()
-	w.settle(f)
+	err := w.settle(f)
 	w.mu.Lock()
-	w.settledLocked(f)
-	w.settling.Done()
+	if err == nil {
+		w.settledLocked(f)
+		return
+	}
+	w.settling.Go(func() {
+		w.settleAgain(f, err)
+		w.mu.Lock()
+		w.settledLocked(f)
+		w.mu.Unlock()
+	})
 }
 
 func (w *worker) freshLocked() *flush {
@@ -87,28 +104,42 @@ func (w *worker) freshLocked() *flush {
 		return f
 	}
 	return &flush{
-		batch: make([]driver.Settlement, 0, w.settleBatch),
-		ctx:   lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock},
+		batch:   make([]driver.Settlement, 0, w.settleBatch),
+		tenures: make([]uint64, 0, w.settleBatch),
+		ctx:     lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock},
 	}
 }
 
 // settledLocked ends the engine's ownership of what was flushed.
 func (w *worker) settledLocked(f *flush) {
 	w.flying = slices.DeleteFunc(w.flying, func(other *flush) bool { return other == f })
-	w.forgetLocked(len(f.batch))
-	if w.tenures.ending() {
-		for _, s := range f.batch {
-			w.tenures.settledLocked(s.Delivery.Tenure)
-		}
-	}
-	clear(f.batch)
-	f.batch = f.batch[:0]
+	w.keepLocked(f, nil)
 	if len(w.spare) < maxSpareFlushes {
 		w.spare = append(w.spare, f)
 	}
 }
 
 const maxSpareFlushes = 4
+
+// keepLocked ends the engine's ownership of what was flushed, but for the entries with the given indices, which ascend.
+func (w *worker) keepLocked(f *flush, again []int) {
+	w.forgetLocked(len(f.batch) - len(again))
+	if w.tenures.ending() {
+		rest := again
+		for i, tenure := range f.tenures {
+			if len(rest) > 0 && rest[0] == i {
+				rest = rest[1:]
+				continue
+			}
+			w.tenures.settledLocked(tenure)
+		}
+	}
+	for to, from := range again {
+		f.batch[to], f.tenures[to] = f.batch[from], f.tenures[from]
+	}
+	clear(f.batch[len(again):])
+	f.batch, f.tenures = f.batch[:len(again)], f.tenures[:len(again)]
+}
 
 // forgetLocked gives back the credit of n deliveries.
 func (w *worker) forgetLocked(n int) {
@@ -121,17 +152,14 @@ func (w *worker) forgetLocked(n int) {
 
 var errSettleTimeout = errors.New("settling took too long")
 
-// settle gives a batch to the broker and stays until each entry is answered for: given, revoked, or left to the broker
-// because the receiver is closed or the time for settling is over. The context of the call costs nothing until the driver
-// waits for it.
-func (w *worker) settle(f *flush) {
+// settle gives a batch to the broker. The context of the call costs nothing until the driver waits for it.
+func (w *worker) settle(f *flush) error {
 	f.ctx.arm(w.r.clock.now().Add(settleTimeout))
-	if err := w.settleOnce(&f.ctx, f.batch); err != nil {
-		w.settleAgain(&f.ctx, f.batch, err)
-	}
+	err := w.settleOnce(&f.ctx, f.batch)
 	if !f.ctx.end(context.Canceled) {
 		f.ctx = lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock}
 	}
+	return err
 }
 
 // settleOnce is one call, during which nothing is extended, and after which nothing of the batch is.
@@ -142,40 +170,46 @@ func (w *worker) settleOnce(ctx context.Context, batch []driver.Settlement) erro
 	return w.recv.Settle(ctx, batch)
 }
 
-// settleAgain tries what was refused again. Until it is taken it keeps its lease, as everything else does meanwhile.
-func (w *worker) settleAgain(ctx context.Context, batch []driver.Settlement, err error) {
+// settleAgain tries what was refused again, until each entry is answered for: given, revoked, or left to the broker because
+// the receiver is closed or the time for settling is over. It does not give up before, since the broker would wait for the
+// answer for as long as the receiver lives. Meanwhile the entry keeps its lease, as everything else does.
+func (w *worker) settleAgain(f *flush, err error) {
 	backoff := firstSettleBackoff
-	for {
-		again, lost, last := sortFailed(batch, err)
-		if lost+len(again) > 0 {
-			w.r.emit(&SettleFailed{Origin: w.r.origin, Count: lost + len(again), Err: last})
+	for err != nil {
+		again, failed, last := sortFailed(len(f.batch), err)
+		if failed > 0 {
+			w.r.emit(&SettleFailed{Origin: w.r.origin, Count: failed, Err: last})
 		}
+		w.mu.Lock()
+		w.keepLocked(f, again)
+		w.mu.Unlock()
 		if len(again) == 0 {
 			return
 		}
-		w.leases.add(again)
-		if sleep(ctx, backoff) != nil {
-			w.leases.remove(again)
+		w.leases.add(f.batch)
+		if sleep(w.settleBase, backoff) != nil {
+			w.leases.remove(f.batch)
 			return
 		}
 		backoff = min(2*backoff, maxSettleBackoff)
-		batch = again
-		if err = w.settleOnce(ctx, batch); err == nil {
-			return
-		}
+		ctx, stop := context.WithTimeoutCause(w.settleBase, settleTimeout, errSettleTimeout)
+		err = w.settleOnce(ctx, f.batch)
+		stop()
 	}
 }
 
-// sortFailed splits a failed batch into what may be tried again and the number of what is lost to this worker.
-func sortFailed(batch []driver.Settlement, err error) (again []driver.Settlement, lost int, last error) {
-	for i, s := range batch {
-		switch one := driver.EntryError(err, i); {
-		case one == nil:
-		case errors.Is(one, ErrRevoked), errors.Is(one, ErrClosed):
-			lost, last = lost+1, one
-		default:
-			again, last = append(again, s), one
+// sortFailed returns the entries of a failed batch of n that may be tried again, how many failed in all, those that are
+// lost to this worker included, and the last of their errors.
+func sortFailed(n int, err error) (again []int, failed int, last error) {
+	for i := range n {
+		one := driver.EntryError(err, i)
+		if one == nil {
+			continue
+		}
+		failed, last = failed+1, one
+		if !errors.Is(one, ErrRevoked) && !errors.Is(one, ErrClosed) {
+			again = append(again, i)
 		}
 	}
-	return again, lost, last
+	return again, failed, last
 }

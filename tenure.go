@@ -190,9 +190,14 @@ func (w *worker) countLocked(tenure uint64) int {
 			count(d)
 		}
 	}
-	for _, f := range append(w.flying, w.out) {
-		for _, s := range f.batch {
-			count(s.Delivery)
+	for _, s := range w.out.batch {
+		count(s.Delivery)
+	}
+	for _, f := range w.flying {
+		for _, other := range f.tenures {
+			if other == tenure {
+				n++
+			}
 		}
 	}
 	for _, m := range w.movers {

@@ -35,6 +35,9 @@ func (r *running) watch(ctx context.Context) {
 
 func (r *running) look(now time.Time) {
 	r.reportOverruns(now)
+	for _, w := range r.workers {
+		w.reach(now)
+	}
 	depth, known := r.waiting(now)
 	waits, handled, busy := r.work(depth, known)
 

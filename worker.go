@@ -35,6 +35,9 @@ type worker struct {
 	space     [2][]*driver.Delivery // one is the buffer, the other where the next Receive appends
 	turn      int
 	receiving bool
+	asked     driver.Stamp // when the Receive in progress began; 0 when there is none
+	away      bool         // its broker does not answer
+	failures  int          // of Receive, in a row
 	waking    bool
 	starved   bool // nobody receives because the credit is used up
 	stopped   bool

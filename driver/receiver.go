@@ -110,7 +110,8 @@ type Revocation struct {
 // A Waiter is a [Receiver] that knows why it brings nothing.
 type Waiter interface {
 	// Waiting returns the reason in a few words ("paused", "rebalancing", "broker away"), or "" when it only waits for
-	// records. It may be called at any time and does not block.
+	// records. The text of [ErrDisconnected] says that the broker does not answer; the consumer is not ready meanwhile.
+	// It may be called at any time and does not block.
 	Waiting() string
 }
 
