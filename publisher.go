@@ -117,7 +117,7 @@ func (c *publisherCore) open(out *outlet) {
 	c.prefix = rand.Uint64()
 	c.pool.New = func() any { return &encoding{} }
 	if limits := out.limits; limits.Batch > 1 {
-		c.join = newJoiner(out.send, limits, c.spec.timeout)
+		c.join = newJoiner(out.deliver, limits, c.spec.timeout)
 	}
 }
 
