@@ -178,7 +178,8 @@ func (c *Consumer) Run(ctx context.Context) error { return Run(ctx, c) }
 
 // Prepare checks the consumer and opens everything it needs, without receiving: receivers, the outlets of its retries and
 // dead letters. The returned start receives until its context ends, then drains and closes; called with a context that
-// has ended it only closes. [Run] calls both.
+// has ended it drains and closes, and when [Run] does so because another runner cannot start, it only closes. Run calls
+// both.
 func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) error, err error) {
 	if err := errors.Join(c.source.err(), errors.Join(c.spec.errs...)); err != nil {
 		return nil, c.fail(err)

@@ -190,3 +190,47 @@ func TestRunReportsAllMistakesTogether(t *testing.T) {
 		}
 	})
 }
+
+// A stop that comes before the first message empties the broker all the same.
+func TestEarlyStopEmptiesTheBroker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		publish(t, b, orders, order{ID: 1}, order{ID: 2})
+		var seen calls
+		c := wherry.Consume(wherry.Queue(b, orders), func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
+			seen.add("%d", m.Value.ID)
+			return wherry.Ack()
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		run, err := c.Prepare(ctx)
+		assert.NoError(t, err)
+		stop()
+		assert.NoError(t, run(ctx))
+		assert.Equal(t, seen.all(), []string{"1", "2"})
+	})
+}
+
+// plainRunner has no Prepare.
+type plainRunner struct{ runs *atomic.Int64 }
+
+func (r plainRunner) Run(context.Context) error {
+	r.runs.Add(1)
+	return nil
+}
+
+// When one runner cannot be prepared none is started, whatever it can.
+func TestNothingStartsWhenOneCannot(t *testing.T) {
+	t.Parallel()
+	b := newMem(t)
+	publish(t, b, orders, order{ID: 1})
+	var runs atomic.Int64
+	good := wherry.Consume(wherry.Queue(b, orders), func(context.Context, *wherry.Message[order]) wherry.Outcome {
+		runs.Add(1)
+		return wherry.Ack()
+	})
+	err := wherry.Run(t.Context(), plainRunner{&runs}, good, wherry.Consume(wherry.Queue(b, orders), nil))
+	assert.True(t, err != nil, "the mistake is reported")
+	assert.Equal(t, runs.Load(), int64(0))
+	assert.Equal(t, depthOf(t, b, "orders"), 1)
+}

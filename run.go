@@ -13,7 +13,7 @@ type Runner interface {
 }
 
 // A Preparer is a [Runner] that can check and open everything first. The start that Prepare returns runs; called with a
-// context that has ended it only closes what was opened. [Run] calls it exactly once.
+// context that has ended it stops at once and closes what was opened. [Run] calls it exactly once.
 type Preparer interface {
 	Prepare(ctx context.Context) (start func(context.Context) error, err error)
 }
@@ -50,12 +50,15 @@ func Run(ctx context.Context, rs ...Runner) error {
 	return errors.Join(errs...)
 }
 
+// errNotStarted ends the context of what was prepared and is not to start.
+var errNotStarted = errors.New("another runner could not be prepared")
+
 // prepare prepares all, or closes what was prepared and returns every mistake.
 func prepare(ctx context.Context, rs []Runner) ([]func(context.Context) error, error) {
 	if len(rs) == 0 {
 		return nil, &Error{Op: "run", Err: errors.New("nothing to run")}
 	}
-	var starts []func(context.Context) error
+	var starts, closes []func(context.Context) error
 	var errs []error
 	for i, r := range rs {
 		if r == nil || r == Runner((*Consumer)(nil)) {
@@ -72,14 +75,14 @@ func prepare(ctx context.Context, rs []Runner) ([]func(context.Context) error, e
 			errs = append(errs, err)
 			continue
 		}
-		starts = append(starts, start)
+		starts, closes = append(starts, start), append(closes, start)
 	}
 	if len(errs) == 0 {
 		return starts, nil
 	}
-	ended, stop := context.WithCancel(ctx)
-	stop()
-	for _, start := range starts {
+	ended, stop := context.WithCancelCause(ctx)
+	stop(errNotStarted)
+	for _, start := range closes {
 		if err := start(ended); err != nil {
 			errs = append(errs, err)
 		}

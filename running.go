@@ -100,7 +100,7 @@ func (r *running) openHolds(ctx context.Context) error {
 func (r *running) run(ctx context.Context) error {
 	defer r.close()
 	defer r.fleet.leave(r)
-	if ctx.Err() != nil {
+	if errors.Is(context.Cause(ctx), errNotStarted) {
 		return nil
 	}
 	kept := context.WithoutCancel(ctx)
