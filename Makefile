@@ -62,10 +62,10 @@ standalone: ## Build and vet each module as its users get it, without the worksp
 
 .PHONY: lint
 lint: tidy $(GOLANGCI) ## Check formatting, go vet, go mod tidy and every linter of .golangci.yml in each module.
-	@for m in $(MODULES); do \
+	@status=0; for m in $(MODULES); do \
 		echo "$$m: vet, format, lint"; \
-		(cd $$m && go vet ./... && $(GOLANGCI) fmt --diff && $(GOLANGCI) run ./...); \
-	done
+		(cd $$m && go vet ./... && $(GOLANGCI) fmt --diff && $(GOLANGCI) run ./...) || status=1; \
+	done; exit $$status
 
 .PHONY: tidy
 tidy: ## Check that every go.mod is tidy.
