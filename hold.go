@@ -65,7 +65,7 @@ func holdStepName(d time.Duration) string {
 // waits for it. It never drops one: the copy is confirmed before the hold is settled.
 type holdConsumer struct {
 	out       *outlet
-	receivers [len(holdSteps)]driver.Receiver
+	receivers [len(holdSteps)]*sideline
 	report    func(to string, err error)
 }
 
@@ -80,7 +80,7 @@ func openHoldConsumer(ctx context.Context, b driver.Queuer, out *outlet, name st
 			h.close(ctx)
 			return nil, err
 		}
-		h.receivers[class] = r
+		h.receivers[class] = newSideline(r)
 	}
 	return h, nil
 }
@@ -94,7 +94,7 @@ func (h *holdConsumer) run(ctx context.Context) {
 	wg.Wait()
 }
 
-func (h *holdConsumer) move(ctx context.Context, r driver.Receiver) {
+func (h *holdConsumer) move(ctx context.Context, r *sideline) {
 	backoff := firstBackoff
 	dst := make([]*driver.Delivery, 0, 1)
 	for ctx.Err() == nil {
@@ -113,9 +113,9 @@ func (h *holdConsumer) move(ctx context.Context, r driver.Receiver) {
 	}
 }
 
-// deliver waits until d may leave its hold topic and sends it on. When ctx ends first, or the target refuses it for
-// good, d goes back.
-func (h *holdConsumer) deliver(ctx context.Context, r driver.Receiver, d *driver.Delivery) {
+// deliver waits until d may leave its hold topic and sends it on. When ctx ends first, or the broker takes d back, d goes
+// back.
+func (h *holdConsumer) deliver(ctx context.Context, r *sideline, d *driver.Delivery) {
 	verdict := driver.Release
 	if h.wait(ctx, r, d) {
 		verdict = h.send(ctx, d)
@@ -127,25 +127,23 @@ func (h *holdConsumer) deliver(ctx context.Context, r driver.Receiver, d *driver
 	}
 }
 
-// wait waits until d may leave, extending its lease meanwhile, and reports whether it may.
-func (h *holdConsumer) wait(ctx context.Context, r driver.Receiver, d *driver.Delivery) bool {
+// wait waits until d may leave, and reports whether it may: not when ctx ends first, or the broker takes d back.
+func (h *holdConsumer) wait(ctx context.Context, r *sideline, d *driver.Delivery) bool {
 	if d.Control.Hold == nil {
 		return true // foreign: nothing says that it should wait
 	}
-	lease := r.Info().Lease
-	extender, _ := r.(driver.Extender)
+	due := time.NewTimer(time.Until(d.Control.Hold.Hop.Time()))
+	defer due.Stop()
 	for {
-		left := time.Until(d.Control.Hold.Hop.Time())
-		if left <= 0 {
-			return true
-		}
-		if extender != nil && lease > 0 {
-			left = min(left, lease/3)
-		}
-		if sleep(ctx, left) != nil {
+		gone, changed := r.gone(d)
+		if gone {
 			return false
 		}
-		if extender != nil && lease > 0 && extender.Extend(ctx, []*driver.Delivery{d}) != nil {
+		select {
+		case <-due.C:
+			return true
+		case <-changed:
+		case <-ctx.Done():
 			return false
 		}
 	}

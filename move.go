@@ -40,8 +40,14 @@ type mover struct {
 	stuck error      // why the last try failed; nil when it did not
 }
 
-// move hands a move to its mover.
-func (w *worker) move(m *move) { w.moverOf(m.out).add(m) }
+// move hands moves to the mover of their outlet.
+func (w *worker) move(out *outlet, ms ...*move) {
+	if m := w.moverOf(out); m != nil {
+		m.add(ms...)
+		return
+	}
+	w.tellTooLate(len(ms))
+}
 
 // moveAll hands the moves of a batch to their movers, those of one mover together.
 func (w *worker) moveAll(ms []*move) {
@@ -53,11 +59,12 @@ func (w *worker) moveAll(ms []*move) {
 			}
 		}
 		if len(own) > 0 {
-			w.moverOf(out).add(own...)
+			w.move(out, own...)
 		}
 	}
 }
 
+// moverOf is the mover to an outlet, nil when the movers have finished and a handler that was abandoned comes too late.
 func (w *worker) moverOf(out *outlet) *mover {
 	i := 0
 	if w.r.dead != nil && out == w.r.dead {
@@ -65,6 +72,9 @@ func (w *worker) moverOf(out *outlet) *mover {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.late || w.done {
+		return nil
+	}
 	if w.movers[i] == nil {
 		m := &mover{
 			w: w, out: out, wake: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}),
@@ -212,12 +222,15 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 	return late
 }
 
-// tooMany reports whether kept moves, less those that are over, use up more than half of the credit, on a broker that
-// takes a message back for a while.
+// tooMany reports whether the worker's kept moves, less those that are over, use up more than half of the credit, on a
+// broker that takes a message back for a while.
 func (m *mover) tooMany(over int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.w.info.MaxDelay > 0 && len(m.kept)-over > m.w.credit/2
+	kept := -over
+	for _, each := range m.w.moversNow() {
+		_, n := each.blocked()
+		kept += n
+	}
+	return m.w.info.MaxDelay > 0 && kept > m.w.credit/2
 }
 
 // moved settles the originals of moves that are over.

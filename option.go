@@ -25,10 +25,11 @@ type (
 		ConsumeOption
 		BatchOption
 	}
-	// EndpointOption fits publishers and sources.
+	// EndpointOption fits publishers, sources and [Redrive].
 	EndpointOption interface {
 		PublishOption
 		SourceOption
+		RedriveOption
 	}
 	// PolicyOption fits topics and consumers. A consumer's replaces its topic's.
 	PolicyOption interface {

@@ -41,9 +41,11 @@ type publisherCore struct {
 	join   *joiner // nil where joining gains nothing
 	clock  clock
 	prefix uint64
-	seq    atomic.Uint64
-	pool   sync.Pool // *encoding
-	closed atomic.Bool
+	// maxRecord is the most bytes of a message, with room for its control data beside it; 0 is no limit.
+	maxRecord int
+	seq       atomic.Uint64
+	pool      sync.Pool // *encoding
+	closed    atomic.Bool
 }
 
 // publishSpec is what options set.
@@ -113,6 +115,9 @@ func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opt
 
 func (c *publisherCore) open(out *outlet) {
 	c.out = out
+	if most := out.limits.MaxRecord; most > 0 {
+		c.maxRecord = most - min(controlReserve, most/2) // a broker with tiny records still carries some
+	}
 	c.clock.exact = c.spec.exactTime
 	c.prefix = rand.Uint64()
 	c.pool.New = func() any { return &encoding{} }
@@ -249,8 +254,8 @@ func (c *publisherCore) finish(e *encoding, contentType string) error {
 	if len(e.key) > 0 {
 		r.Key = e.key
 	}
-	if most := c.out.limits.MaxRecord; most > 0 && r.Size() > most-controlReserve {
-		return tooLarge("message", r.Size(), most-controlReserve)
+	if most := c.maxRecord; most > 0 && r.Size() > most {
+		return tooLarge("message", r.Size(), most)
 	}
 	if e.id.IsZero() {
 		e.id = driver.ID{Prefix: c.prefix, Seq: c.seq.Add(1)}

@@ -30,7 +30,9 @@ type redriveSpec struct {
 	group   string
 	limit   int
 	reasons map[Reason]bool
-	errs    []error
+
+	topology driver.Topology
+	errs     []error
 }
 
 type redriveOption func(*redriveSpec)
@@ -106,7 +108,7 @@ func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...
 type redrive struct {
 	spec   redriveSpec
 	topic  string
-	recv   driver.Receiver
+	recv   *sideline
 	out    *outlet
 	passed []driver.Settlement // released at the end, or they would come again at once
 	result Redriven
@@ -119,14 +121,19 @@ func openRedrive(ctx context.Context, b driver.Queuer, t *topicCore, spec redriv
 		name = deadLetterName(t.name, spec.group)
 	}
 	var err error
-	r.out, err = openOutlet(ctx, b, driver.Target{Topic: t.driver(), Group: spec.group})
+	r.out, err = openOutlet(ctx, b, driver.Target{Topic: t.driver(), Group: spec.group, Topology: spec.topology})
 	if err != nil {
 		return r, err
 	}
-	r.recv, err = b.OpenQueue(ctx, driver.Source{
+	recv, err := b.OpenQueue(ctx, driver.Source{
 		Topics: []driver.Topic{{Name: name, Role: driver.DeadLetter}}, Prefetch: redriveBatch, Name: t.name + " redrive",
+		Topology: spec.topology,
 	})
-	return r, err
+	if err != nil {
+		return r, err
+	}
+	r.recv = newSideline(recv)
+	return r, nil
 }
 
 func (r *redrive) run(ctx context.Context) error {

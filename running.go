@@ -172,7 +172,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		return r.failure
 	}
 	left := 0
-	if !emptied {
+	if !emptied || r.volatile && r.paused.Load() {
 		left = max(r.left()-messages, 0)
 	}
 	if handlers > 0 || left > 0 {

@@ -3,6 +3,7 @@ package wherry
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -115,6 +116,9 @@ func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint
 	return waits, handled, oldest
 }
 
+// publishFrame is how a stack names a publish that waits.
+const publishFrame = "wherry.(*Publisher["
+
 // cause says why a consumer makes no progress, with the text of the error or the stack behind it.
 func (r *running) cause(busy *lane) (text, detail, stack string) {
 	if blocked, refusal := r.blockedMoves(); blocked != "" {
@@ -130,7 +134,11 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 		w.mu.Unlock()
 		if started != 0 {
 			took := time.Since(started.Time()).Round(time.Millisecond)
-			return fmt.Sprintf("handler blocked for %v on message %s", took, id), "", stackOf(goroutine)
+			text, stack = fmt.Sprintf("handler blocked for %v on message %s", took, id), stackOf(goroutine)
+			if strings.Contains(stack, publishFrame) {
+				text += ", publishing: the queue that it publishes to is full, or its broker is away"
+			}
+			return text, "", stack
 		}
 	}
 	for _, w := range r.workers {
