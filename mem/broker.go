@@ -63,6 +63,8 @@ func (b *Broker) usable() error {
 		return fmt.Errorf("mem: broker %w", driver.ErrClosed)
 	case b.wrong != nil:
 		return b.wrong
+	case b.topics == nil:
+		return errors.New("mem: a broker that was not made by New")
 	default:
 		return b.faults.away()
 	}

@@ -241,9 +241,11 @@ func (r *receiver) settleOne(s *driver.Settlement, now time.Duration) error {
 	case f.happens(q.topic, func(t *topicFaults) bool { return t.failSettle.next() }):
 		return errSettleFailed
 	case late:
-		return q.settleLate(h, s)
+		err = q.settleLate(h, s)
 	default:
 		q.settle(h, s)
-		return nil
+		err = nil
 	}
+	n.forget()
+	return err
 }

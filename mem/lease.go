@@ -21,22 +21,30 @@ func (l leased) Extend(_ context.Context, batch []*driver.Delivery) error {
 	var f failures
 	now := l.leaseNow()
 	for i, d := range batch {
-		h := handoutOf(d)
-		if h == nil {
-			f.add(len(batch), i, errForeign)
-			continue
-		}
-		h.q.mu.Lock()
-		err := h.check(l.receiver, d, now)
-		if err == nil {
-			h.end = now + l.b.cfg.Lease
-		}
-		h.q.unlock()
-		if err != nil {
+		if err := l.extend(d, now); err != nil {
 			f.add(len(batch), i, err)
 		}
 	}
 	return f.err(len(batch))
+}
+
+func (l leased) extend(d *driver.Delivery, now time.Duration) error {
+	n := l.name(d)
+	if n.q == nil {
+		return errForeign
+	}
+	n.q.mu.Lock()
+	defer n.q.unlock()
+	h, err := n.find(l.receiver, d, now)
+	switch {
+	case err != nil:
+		return err
+	case l.b.faults.away() != nil:
+		return errAway
+	default:
+		h.end = now + l.b.cfg.Lease
+		return nil
+	}
 }
 
 // lease begins the leases of the last n entries that a member took.

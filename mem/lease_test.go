@@ -75,6 +75,19 @@ func TestSettlementAtTheEndOfTheLeaseIsLate(t *testing.T) {
 	})
 }
 
+func TestExtendFailsWhileTheBrokerIsAway(t *testing.T) {
+	t.Parallel()
+	b, s, r := one(t, mem.Config{Lease: time.Minute})
+	send(t, s, "x")
+	ds := take(t, r, 1)
+	b.Faults().Disconnect(mem.SoftCut)
+	wantErr(t, "extend", r.(driver.Extender).Extend(t.Context(), ds), driver.ErrDisconnected)
+	b.Faults().Reconnect()
+	if err := r.(driver.Extender).Extend(t.Context(), ds); err != nil {
+		t.Errorf("extend: %v", err)
+	}
+}
+
 func TestNoLeaseNoExtender(t *testing.T) {
 	t.Parallel()
 	_, _, r := one(t, mem.Config{})

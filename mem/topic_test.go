@@ -42,6 +42,15 @@ func TestConfigNamesEveryMistake(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+func TestZeroBrokerSaysSo(t *testing.T) {
+	t.Parallel()
+	var b mem.Broker
+	err := b.Declare(t.Context(), queueTopic("a"), driver.Declare)
+	if err == nil || !strings.Contains(err.Error(), "New") {
+		t.Errorf("got %v, want an error that names New", err)
+	}
+}
+
 func TestDelaysEatCreditNeedsCredit(t *testing.T) {
 	t.Parallel()
 	b := open(t, mem.Config{Weak: mem.Weak{DelaysEatCredit: true}})

@@ -43,9 +43,10 @@ func (m *member) mark(h *handout) {
 
 // named is what a delivery names: a handout or, where tokens are numbers, the member that knows it.
 type named struct {
-	q *queue // nil when it names nothing
-	h *handout
-	m *member
+	q   *queue // nil when it names nothing
+	h   *handout
+	m   *member
+	tag uint64
 }
 
 func (r *receiver) name(d *driver.Delivery) named {
@@ -57,7 +58,7 @@ func (r *receiver) name(d *driver.Delivery) named {
 	}
 	if members := r.currentMembers(); r.b.cfg.Weak.ReuseTags && d.Token.B < uint64(len(members)) {
 		m := members[d.Token.B]
-		return named{q: m.q, m: m}
+		return named{q: m.q, m: m, tag: d.Token.A}
 	}
 	return named{}
 }
@@ -69,7 +70,7 @@ func (n named) find(r *receiver, d *driver.Delivery, now time.Duration) (*handou
 		return n.h, n.h.check(r, d, now)
 	}
 	m := n.m
-	h := m.tags.hand[d.Token.A]
+	h := m.tags.hand[n.tag]
 	switch {
 	case h == nil || h.owner != m:
 		return nil, errSettled
@@ -79,8 +80,14 @@ func (n named) find(r *receiver, d *driver.Delivery, now time.Duration) (*handou
 		h.expire()
 		return h, errLease
 	default:
-		delete(m.tags.hand, d.Token.A)
 		return h, nil
+	}
+}
+
+// forget gives up the number of a delivery that was settled. The caller holds the lock of the queue.
+func (n named) forget() {
+	if n.m != nil {
+		delete(n.m.tags.hand, n.tag)
 	}
 }
 

@@ -134,6 +134,19 @@ func TestWeakTagsAreUsedAgain(t *testing.T) {
 	}
 }
 
+func TestWeakTagsSurviveWhatFails(t *testing.T) {
+	t.Parallel()
+	b, s, r := one(t, mem.Config{Lease: time.Minute, Weak: mem.Weak{ReuseTags: true}})
+	send(t, s, "x")
+	ds := take(t, r, 1)
+	if err := r.(driver.Extender).Extend(t.Context(), ds); err != nil {
+		t.Errorf("extend: %v", err)
+	}
+	b.Faults().FailSettle("orders", 1)
+	wantErr(t, "refused", r.Settle(t.Context(), []driver.Settlement{{Delivery: ds[0], Verdict: driver.Done}}))
+	settle(t, r, driver.Done, ds...)
+}
+
 func TestWeakSenderCannotHold(t *testing.T) {
 	t.Parallel()
 	_, s, r := weak(t, mem.Weak{NoHold: true})
