@@ -223,3 +223,28 @@ func TestFault28NoSecondCallElsewhere(t *testing.T) {
 		assert.Equal(t, s.left(t, b), 0)
 	})
 }
+
+// Nor while it uses its grace at the end: what is in hand is extended until it is settled.
+func TestFault28NoSecondCallBesideTheGrace(t *testing.T) {
+	t.Parallel()
+	inEach(t, handlerShapes, func(t *testing.T, s shape) {
+		b := mem.New(mem.Config{Lease: 200 * time.Millisecond})
+		defer b.Close(context.Background())
+		publish(t, b, s.topic, order{ID: 1})
+		var seen calls
+		h := func(ctx context.Context, _ *wherry.Message[order]) wherry.Outcome {
+			seen.add("called")
+			<-ctx.Done()
+			time.Sleep(900 * time.Millisecond)
+			return wherry.Reject(context.Cause(ctx))
+		}
+		r := start(t, s.runner(b, h, wherry.DrainTime(time.Second), wherry.GraceTime(time.Second)))
+		time.Sleep(time.Second)
+		other := start(t, s.runner(b, h))
+		r.mustEnd()
+		time.Sleep(time.Second)
+		assert.Equal(t, seen.all(), []string{"called"})
+		other.mustEnd()
+		assert.Equal(t, len(collectDead(t, b, s.dead())), 1)
+	})
+}
