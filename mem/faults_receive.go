@@ -126,8 +126,13 @@ func (m *member) takeOdd(dst []*driver.Delivery, n int) []*driver.Delivery {
 	return dst
 }
 
-// trouble returns an error when the broker is away, or that nothing is to be taken now.
+// trouble returns an error when the broker is away or the receiver closed, or that nothing is to be taken now.
 func (r *receiver) trouble() (wait bool, err error) {
+	select {
+	case <-r.done:
+		return false, driver.ErrClosed
+	default:
+	}
 	f := &r.b.faults
 	f.mu.Lock()
 	cut := f.cut

@@ -165,6 +165,16 @@ func TestCloseEndsReceive(t *testing.T) {
 	for what, end := range map[string]func(*mem.Broker, driver.Receiver) error{
 		"receiver": func(_ *mem.Broker, r driver.Receiver) error { return r.Close(context.Background()) },
 		"broker":   func(b *mem.Broker, _ driver.Receiver) error { return b.Close(context.Background()) },
+		"receiver while the broker is away": func(b *mem.Broker, r driver.Receiver) error {
+			b.Faults().Disconnect(mem.SoftCut)
+			synctest.Wait()
+			return r.Close(context.Background())
+		},
+		"broker while it is away": func(b *mem.Broker, _ driver.Receiver) error {
+			b.Faults().Disconnect(mem.SoftCut)
+			synctest.Wait()
+			return b.Close(context.Background())
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -180,6 +190,9 @@ func TestCloseEndsReceive(t *testing.T) {
 					t.Error(err)
 				}
 				wantErr(t, "receive", <-result, driver.ErrClosed)
+				b.Faults().Disconnect(mem.HardCut)
+				_, err := r.Receive(t.Context(), make([]*driver.Delivery, 0, 1))
+				wantErr(t, "receive later", err, driver.ErrClosed)
 				if _, open := <-r.(driver.Revoker).Revocations(); open {
 					t.Error("Revocations is open")
 				}
