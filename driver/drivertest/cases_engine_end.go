@@ -159,11 +159,12 @@ func oversized(t *T) {
 	a.l.empty()
 }
 
-// largest publishes the largest text that the publisher takes, and returns it.
-func (a *app) largest(opts ...wherry.MessageOption) string {
+// largest returns the largest text that the publisher takes, of at most the given size. It publishes on the way there.
+func (a *app) largest(limit int, opts ...wherry.MessageOption) string {
 	t := a.t
-	body := strings.Repeat("0123456789abcde\n", t.h.MaxRecord/16+1)
-	low, high := 0, len(body) // low is accepted, high is not
+	body := strings.Repeat("0123456789abcde\n", limit/16+1)
+	const window = 64 << 10                        // what the engine keeps free below a broker's limit, and more
+	low, high := max(limit-window, 0), len(body)+1 // low is accepted, high is not
 	for high-low > 1 {
 		mid := (low + high) / 2
 		try := body[:mid]
@@ -181,17 +182,22 @@ func (a *app) largest(opts ...wherry.MessageOption) string {
 }
 
 func deadLetterAtLimit(t *T) {
+	// Where the broker's limit is large or there is none, the topic's own is the limit.
+	limit := 1 << 20
+	if most := t.line().sender().limits.MaxRecord; most > 0 && most <= t.h.MaxRecord {
+		limit = most
+	}
 	// What is tried on the way to the largest goes to a topic of its own.
-	trial := t.app(wherry.BodyLimit(t.h.MaxRecord))
+	trial := t.app(wherry.BodyLimit(limit))
 	header := wherry.WithHeader("large", strings.Repeat("h", 4<<10))
 	draining := trial.handle(func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
 		trial.calls.add(m)
 		return wherry.Ack()
 	})
-	value := trial.largest(header)
+	value := trial.largest(limit, header)
 	trial.reach(1)
 	draining.stop()
-	a := t.app(t.soonRetry(2), wherry.BodyLimit(t.h.MaxRecord))
+	a := t.app(t.soonRetry(2), wherry.BodyLimit(limit))
 	if err := a.pub.Publish(t.soon(), &value, wherry.WithID("largest"), header); err != nil {
 		t.Fatalf("Publish of %d bytes: %v", len(value), err)
 	}

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -130,9 +131,7 @@ func (t *T) sized(n int) driver.Record {
 	r.Control = fullControl()
 	r.Body = nil
 	r.Body = make([]byte, n-r.Size())
-	for i := range r.Body {
-		r.Body[i] = byte(i * 7)
-	}
+	fill(r.Body, "0123456789abcdefghijklmnopqrstuvwxyz\x00\xff")
 	return r
 }
 
@@ -168,15 +167,22 @@ func tooLarge(t *T) {
 			rec.Headers = []driver.Header{{Key: "h", Value: "v"}}
 			rec.Body = make([]byte, rest-2)
 		}
-		var err error
-		if !t.until(ctx, "Send", t.h.Wait, func() { err = s.s.Send(ctx, []driver.Record{rec}) }) {
-			t.FailNow()
-		}
+		err := s.large(ctx, rec)
 		if !errors.Is(err, driver.ErrTooLarge) || !errors.Is(err, driver.ErrNotSent) {
 			t.Errorf("%d bytes, one over the limit with the %s: %v, want ErrTooLarge and ErrNotSent", rec.Size(), over, err)
 		}
 	}
 	r.none()
+}
+
+// large is try for records that are too large to be copied and overwritten in passing.
+func (s *sender) large(ctx context.Context, records ...driver.Record) error {
+	var err error
+	if !s.t.until(ctx, "Send", s.t.h.Wait, func() { err = s.s.Send(ctx, records) }) {
+		s.t.FailNow()
+	}
+	s.checkError("Send", len(records), err)
+	return err
 }
 
 func badEntry(t *T) {
@@ -194,7 +200,7 @@ func badEntry(t *T) {
 		rs = rs[:n]
 	}
 	ctx := t.soon()
-	err := s.try(ctx, rs...)
+	err := s.large(ctx, rs...)
 	var good []driver.Record
 	for i := range rs {
 		entry := driver.EntryError(err, i)

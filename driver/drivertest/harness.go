@@ -38,7 +38,7 @@ type Harness struct {
 	// Messages is the number of messages of the cases that count them; 0 is 1,000.
 	Messages int
 	// MaxRecord is the largest record, in bytes, that the suite sends where the sender's limit is larger or there is
-	// none; 0 is 16 MiB.
+	// none; 0 is 8 MiB.
 	MaxRecord int
 
 	// Inject puts a record on the topic as a foreign program would, by the broker's own client and without this
@@ -81,7 +81,7 @@ func (h *Harness) hooks() map[string]bool {
 func (h Harness) withDefaults() Harness {
 	h.Wait = cmp.Or(h.Wait, 10*time.Second)
 	h.Messages = cmp.Or(h.Messages, 1000)
-	h.MaxRecord = cmp.Or(h.MaxRecord, 16<<20)
+	h.MaxRecord = cmp.Or(h.MaxRecord, 8<<20)
 	if h.Quiet == 0 {
 		h.Quiet = 500 * time.Millisecond
 		if h.Virtual {

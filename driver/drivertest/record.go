@@ -74,12 +74,8 @@ func cloneControl(c driver.Control) driver.Control {
 func poison(rs []driver.Record) {
 	for i := range rs {
 		r := &rs[i]
-		for j := range r.Key {
-			r.Key[j] = '#'
-		}
-		for j := range r.Body {
-			r.Body[j] = '#'
-		}
+		fill(r.Key, "#")
+		fill(r.Body, "#")
 		for j := range r.Headers {
 			r.Headers[j] = driver.Header{Key: "poison", Value: "poison"}
 		}
@@ -90,6 +86,13 @@ func poison(rs []driver.Record) {
 			*f = driver.Failure{Topic: "poison"}
 		}
 		*r = driver.Record{ID: driver.ID{Text: "poison"}, Body: []byte("poison")}
+	}
+}
+
+// fill repeats the pattern over b.
+func fill(b []byte, pattern string) {
+	for n := copy(b, pattern); n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
 	}
 }
 

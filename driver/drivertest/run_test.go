@@ -144,7 +144,7 @@ func TestCaseReports(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	h := Harness{Topic: func(testing.TB) string { return "mine" }}.withDefaults()
-	if h.Wait != 10*time.Second || h.Quiet != 500*time.Millisecond || h.Messages != 1000 || h.MaxRecord != 16<<20 {
+	if h.Wait != 10*time.Second || h.Quiet != 500*time.Millisecond || h.Messages != 1000 || h.MaxRecord != 8<<20 {
 		t.Errorf("defaults are %+v", h)
 	}
 	if h.Topic(t) != "mine" {
