@@ -39,8 +39,9 @@ func echo[T any](t *testing.T, b *mem.Broker, topic wherry.Topic[T], opts ...whe
 	return done
 }
 
-func TestReceivePathAllocatesNothing(t *testing.T) {
+func TestReceivePathAllocatesNothing(t *testing.T) { //nolint:paralleltest // Allocations are counted for the whole process.
 	topic := wherry.NewTopic("bytes", codec.BytesView{})
+	//nolint:paralleltest // As above.
 	for name, opts := range map[string][]wherry.ConsumeOption{
 		"one lane, two middlewares": {wherry.Use(through, through)},
 		"four lanes":                {wherry.Use(through, through), wherry.Concurrency(4)},
@@ -67,7 +68,7 @@ func TestReceivePathAllocatesNothing(t *testing.T) {
 }
 
 // The JSON codec allocates what encoding/json does, and the engine adds nothing.
-func TestJSONAllocatesWhatEncodingJSONDoes(t *testing.T) {
+func TestJSONAllocatesWhatEncodingJSONDoes(t *testing.T) { //nolint:paralleltest // Allocations are counted for the whole process.
 	b := newPlainMem(t)
 	p, err := wherry.NewPublisher(t.Context(), b, orders)
 	assert.NoError(t, err)
@@ -92,7 +93,7 @@ func TestJSONAllocatesWhatEncodingJSONDoes(t *testing.T) {
 	assert.NoError(t, p.Close(t.Context()))
 }
 
-func TestBatchPathAllocatesNothing(t *testing.T) {
+func TestBatchPathAllocatesNothing(t *testing.T) { //nolint:paralleltest // Allocations are counted for the whole process.
 	topic := wherry.NewTopic("bytes", codec.BytesView{})
 	b := newPlainMem(t)
 	p, err := wherry.NewPublisher(t.Context(), b, topic)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -133,12 +134,12 @@ func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []B
 	next := BatchNext(func(ctx context.Context, ab AnyBatch) Outcome {
 		own, ok := ab.(*MessageBatch[T])
 		if !ok {
-			panic(fmt.Sprintf("wherry: a middleware passed a %T to a handler of %T", ab, b))
+			panic(fmt.Sprintf("wherry: a middleware passed a %T to a handler of %T", ab, b)) //nolint:forbidigo // Recovered: the batch is retried.
 		}
 		return h(ctx, own)
 	})
-	for i := len(chain) - 1; i >= 0; i-- {
-		next = chain[i](b.whole(next))
+	for _, wrap := range slices.Backward(chain) {
+		next = wrap(b.whole(next))
 	}
 	decode := bindDecode(t.codec)
 	return func(ctx context.Context, ds []*driver.Delivery, dst []Outcome, panicked func(any) error) []Outcome {

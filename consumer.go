@@ -66,7 +66,7 @@ type consumeSpec struct {
 
 func (c *consumeSpec) atLeastOne(what string, n int) int {
 	if n < 1 {
-		c.fail("%s is %d, want at least 1", what, n)
+		c.failf("%s is %d, want at least 1", what, n)
 	}
 	return n
 }
@@ -76,11 +76,11 @@ func (c *consumeSpec) atLeastOne(what string, n int) int {
 func Consume[T any](s Source[T], h Handler[T], opts ...ConsumeOption) *Consumer {
 	c := newConsumer(s)
 	if h == nil {
-		c.spec.fail("the handler is nil")
+		c.spec.failf("the handler is nil")
 	}
 	for _, o := range opts {
 		if o == nil {
-			c.spec.fail("a consume option is nil")
+			c.spec.failf("a consume option is nil")
 			continue
 		}
 		o.applyConsume(&c.spec)
@@ -95,11 +95,11 @@ func Consume[T any](s Source[T], h Handler[T], opts ...ConsumeOption) *Consumer 
 func ConsumeBatch[T any](s Source[T], h BatchHandler[T], opts ...BatchOption) *Consumer {
 	c := newConsumer(s)
 	if h == nil {
-		c.spec.fail("the handler is nil")
+		c.spec.failf("the handler is nil")
 	}
 	for _, o := range opts {
 		if o == nil {
-			c.spec.fail("a batch option is nil")
+			c.spec.failf("a batch option is nil")
 			continue
 		}
 		o.applyBatch(&c.spec)
@@ -114,7 +114,7 @@ func newConsumer[T any](s Source[T]) *Consumer {
 	c := &Consumer{source: s.spec, pauses: make(map[*pause]struct{})}
 	if c.source == nil {
 		c.source = &sourceSpec{topic: &topicCore{}}
-		c.source.fail("the source is the zero value; make one with Queue or Group")
+		c.source.failf("the source is the zero value; make one with Queue or Group")
 	}
 	return c
 }
@@ -215,13 +215,6 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 
 func (c *Consumer) fail(err error) error {
 	return &Error{Op: "consume", Topic: c.spec.name, Err: err}
-}
-
-// current is the consumer's run, nil when it does not run.
-func (c *Consumer) current() *running {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.running
 }
 
 // deadLetterName is where the consumer's dead letters go.

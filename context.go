@@ -13,17 +13,17 @@ import (
 // context, with its timer, is made when somebody first asks for Done or derives from it.
 //
 // It is the message's own. A lane uses one again for the next message only if nobody touched it; a touched one is ended
-// and left to whoever holds it. Value answers from the real context, so that the context package recognizes it and a
+// and left to whoever holds it. Value answers from the real context, so that the context package knows it and a
 // derived context needs no goroutine.
 type lazyContext struct {
-	base     context.Context // of the worker: ends when the drain time is over
+	base     context.Context //nolint:containedctx // It is a context: its parent, which ends when the drain time is over.
 	deadline driver.Stamp    // 0: none
 	cause    error           // of the deadline
 	clock    *clock          // to look at the deadline without a timer
 
 	touched atomic.Bool
-	mu      sync.Mutex // guards the fields below
-	real    context.Context
+	mu      sync.Mutex      // guards the fields below
+	real    context.Context //nolint:containedctx // It is a context: the one that it stands for.
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc
 }

@@ -28,14 +28,14 @@ func TestUntouchedContextIsUsedAgain(t *testing.T) {
 	assert.True(t, c.end(ErrReturned), "nobody touched it")
 }
 
-func TestDerivedContextCostsNoGoroutine(t *testing.T) {
+func TestDerivedContextCostsNoGoroutine(t *testing.T) { //nolint:paralleltest // It counts goroutines.
 	synctest.Test(t, func(t *testing.T) {
 		c := lazy(t.Context(), driver.StampOf(time.Now().Add(time.Minute)))
 		before := runtime.NumGoroutine()
 		var derived []context.Context
 		for range 100 {
 			d, cancel := context.WithTimeout(c, time.Hour)
-			defer cancel()
+			t.Cleanup(cancel)
 			derived = append(derived, d)
 		}
 		assert.True(t, runtime.NumGoroutine() <= before, "no goroutine was started")
@@ -78,7 +78,7 @@ func TestContextEndsWithItsBase(t *testing.T) {
 }
 
 // A million handlers that derive a context and forget to cancel it leave neither memory nor goroutines.
-func TestForgottenDerivedContextsLeaveNothing(t *testing.T) {
+func TestForgottenDerivedContextsLeaveNothing(t *testing.T) { //nolint:paralleltest // It measures the heap.
 	many := 1_000_000
 	if RaceEnabled {
 		many = 20_000

@@ -46,7 +46,7 @@ func DeadLetters[T any](t TopicOf[T]) Topic[DeadLetter[T]] { return deadLetters(
 func GroupDeadLetters[T any](t TopicOf[T], g string) Topic[DeadLetter[T]] {
 	out := deadLetters(t, g)
 	if err := checkName(g); err != nil && out.spec != nil {
-		out.spec.fail("group: %w", err)
+		out.spec.failf("group: %w", err)
 	}
 	return out
 }
@@ -85,6 +85,7 @@ func (c deadLetterCodec[T]) ContentType() string { return c.inner.ContentType() 
 
 func (c deadLetterCodec[T]) Reuses() bool { return codecReuses(c.inner) }
 
+//nolint:unparam // It implements deliveryDecoder, and a dead letter always decodes.
 func (c deadLetterCodec[T]) decodeDelivery(d *driver.Delivery, v *DeadLetter[T]) error {
 	v.DeadLetterInfo = deadLetterInfo(d)
 	v.Err = c.decode(d, &v.Value)

@@ -219,6 +219,7 @@ func logEvents(l *slog.Logger) func(Event) {
 		if o.Group != "" {
 			attrs = append(attrs, slog.String("group", o.Group))
 		}
+		//nolint:sloglint // Each event has a constant text.
 		l.LogAttrs(ctx, e.level(), e.text(), append(attrs, e.attrs()...)...)
 	}
 }

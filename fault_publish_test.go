@@ -73,9 +73,7 @@ func TestFault31PublishTellsTheTruth(t *testing.T) {
 						err = p.Publish(ctx, &order{ID: 1})
 						assert.True(t, time.Since(began) <= 5*time.Second, "within its context")
 						assert.ErrorIs(t, err, c.want)
-						for _, other := range []error{wherry.ErrNotSent, wherry.ErrUnconfirmed} {
-							assert.Equal(t, errors.Is(err, other), other == c.want)
-						}
+						assert.True(t, errors.Is(err, wherry.ErrNotSent) != errors.Is(err, wherry.ErrUnconfirmed), "one of the two")
 						b.Faults().Clear()
 						assert.NoError(t, p.Close(t.Context()))
 						assert.Equal(t, len(handledIDs(t, b, orders)) == 1, c.there)

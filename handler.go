@@ -3,6 +3,7 @@ package wherry
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -45,12 +46,12 @@ func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Midd
 	next := Next(func(ctx context.Context, am AnyMessage) Outcome {
 		own, ok := am.(*Message[T])
 		if !ok {
-			panic(fmt.Sprintf("wherry: a middleware passed a %T to a handler of %T", am, m))
+			panic(fmt.Sprintf("wherry: a middleware passed a %T to a handler of %T", am, m)) //nolint:forbidigo // Recovered: the message is retried.
 		}
 		return h(ctx, own)
 	})
-	for i := len(chain) - 1; i >= 0; i-- {
-		next = chain[i](next)
+	for _, wrap := range slices.Backward(chain) {
+		next = wrap(next)
 	}
 	decode := bindDecode(t.codec)
 	return func(ctx context.Context, d *driver.Delivery) Outcome {

@@ -172,7 +172,7 @@ func (r *running) blockedMoves() (cause, detail string) {
 	var causes, details []string
 	for _, w := range r.workers {
 		for _, m := range w.moversNow() {
-			if err, n := m.blocked(); err != nil {
+			if n, err := m.blocked(); err != nil {
 				causes = append(causes, fmt.Sprintf("cannot publish to %s: %d kept", m.out.target.Topic.Name, n))
 				details = append(details, errorText(err))
 			}

@@ -192,7 +192,7 @@ func (l *lane) broken(v any) driver.Settlement {
 	held := append([]*driver.Delivery(nil), l.heldLocked()...)
 	l.w.mu.Unlock()
 	if len(held) == 0 {
-		panic(v) // not a handler's: a fault of the engine is not to be hidden
+		panic(v) //nolint:forbidigo // Not a handler's: a fault of the engine is not to be hidden.
 	}
 	l.ctx.end(ErrReturned)
 	o := Retry(l.panicked(v, held[0].ID.String()))

@@ -227,7 +227,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 func (m *mover) tooMany(over int) bool {
 	kept := -over
 	for _, each := range m.w.moversNow() {
-		_, n := each.blocked()
+		n, _ := each.blocked()
 		kept += n
 	}
 	return m.w.info.MaxDelay > 0 && kept > m.w.credit/2
@@ -251,14 +251,14 @@ func (m *mover) moved(over []*move, done []driver.Settlement, stuck error) {
 	w.flushLocked()
 }
 
-// blocked is why moves wait and how many do; nil when none was refused.
-func (m *mover) blocked() (error, int) {
+// blocked is how many moves are kept, and why the last try failed; nil when it did not.
+func (m *mover) blocked() (kept int, why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.kept) == 0 {
-		return nil, 0
+		return 0, nil
 	}
-	return m.stuck, len(m.kept)
+	return len(m.kept), m.stuck
 }
 
 // dropLocked forgets moves of a tenure that was lost: another consumer has the originals. The worker's lock is held.

@@ -110,7 +110,7 @@ func HeaderLimit(bytes int) LimitOption {
 func Name(name string) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if name == "" {
-			c.fail("the consumer's name is empty")
+			c.failf("the consumer's name is empty")
 		}
 		c.name = name
 	})
@@ -137,10 +137,10 @@ func Prefetch(n int) ConsumerOption {
 func HandlerTimeout(d time.Duration) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if d <= 0 {
-			c.fail("handler timeout is %v, want more than 0, or NoHandlerTimeout", d)
+			c.failf("handler timeout is %v, want more than 0, or NoHandlerTimeout", d)
 		}
 		if c.timeout == never {
-			c.fail("both HandlerTimeout and NoHandlerTimeout")
+			c.failf("both HandlerTimeout and NoHandlerTimeout")
 		}
 		c.timeout = d
 	})
@@ -150,7 +150,7 @@ func HandlerTimeout(d time.Duration) ConsumerOption {
 func NoHandlerTimeout() ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if c.timeout != 0 && c.timeout != never {
-			c.fail("both HandlerTimeout and NoHandlerTimeout")
+			c.failf("both HandlerTimeout and NoHandlerTimeout")
 		}
 		c.timeout = never
 	})
@@ -167,7 +167,7 @@ func MaxDelivered(n int) ConsumerOption {
 func DrainTime(d time.Duration) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if d < 0 {
-			c.fail("drain time is %v, want 0 or more", d)
+			c.failf("drain time is %v, want 0 or more", d)
 		}
 		c.drain = d
 		c.drainSet = true
@@ -179,7 +179,7 @@ func DrainTime(d time.Duration) ConsumerOption {
 func GraceTime(d time.Duration) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if d < 0 {
-			c.fail("grace time is %v, want 0 or more", d)
+			c.failf("grace time is %v, want 0 or more", d)
 		}
 		c.grace = d
 		c.graceSet = true
@@ -190,7 +190,7 @@ func GraceTime(d time.Duration) ConsumerOption {
 func StallAfter(d time.Duration) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if d <= 0 {
-			c.fail("stall time is %v, want more than 0", d)
+			c.failf("stall time is %v, want more than 0", d)
 		}
 		c.stallAfter = d
 	})
@@ -206,7 +206,7 @@ func ExactTime() ConsumerOption { return consumerOption(func(c *consumeSpec) { c
 func OnEvent(f func(Event)) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if f == nil {
-			c.fail("the event function is nil")
+			c.failf("the event function is nil")
 			return
 		}
 		c.events = append(c.events, f)
@@ -218,7 +218,7 @@ func OnEvent(f func(Event)) ConsumerOption {
 func LogTo(l *slog.Logger) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if l == nil {
-			c.fail("the logger is nil")
+			c.failf("the logger is nil")
 			return
 		}
 		c.events = append(c.events, logEvents(l))
@@ -231,7 +231,7 @@ func Use(m ...Middleware) ConsumeOption {
 	return consumeOption(func(c *consumeSpec) {
 		for _, one := range m {
 			if one == nil {
-				c.fail("a middleware is nil")
+				c.failf("a middleware is nil")
 				continue
 			}
 			c.middleware = append(c.middleware, one)
@@ -244,7 +244,7 @@ func UseBatch(m ...BatchMiddleware) BatchOption {
 	return batchOption(func(c *consumeSpec) {
 		for _, one := range m {
 			if one == nil {
-				c.fail("a middleware is nil")
+				c.failf("a middleware is nil")
 				continue
 			}
 			c.batchMiddleware = append(c.batchMiddleware, one)
@@ -258,7 +258,7 @@ func Invalid(err error) ConsumerOption {
 	if err == nil {
 		err = errors.New("an option is invalid")
 	}
-	return consumerOption(func(c *consumeSpec) { c.fail("%w", err) })
+	return consumerOption(func(c *consumeSpec) { c.failf("%w", err) })
 }
 
 // BatchSize is the most messages of a batch, default 500.
@@ -276,7 +276,7 @@ func BatchBytes(n int) BatchOption {
 func BatchAge(d time.Duration) BatchOption {
 	return batchOption(func(c *consumeSpec) {
 		if d < 0 {
-			c.fail("batch age is %v, want 0 or more", d)
+			c.failf("batch age is %v, want 0 or more", d)
 		}
 		c.batchAge = d
 		c.batchAgeSet = true

@@ -22,7 +22,7 @@ func (c *publisherCore) send(ctx context.Context, e *encoding) error {
 	}
 	// The deadline costs nothing until the driver waits for it. The clock may be 2 ms behind, and the wait that much
 	// shorter.
-	e.ctx.base, e.ctx.cause, e.ctx.clock = ctx, errPublishTimeout, &c.clock
+	e.ctx.base, e.ctx.cause, e.ctx.clock = ctx, errPublishTimeout, &c.clock //nolint:fatcontext // It is no loop.
 	e.ctx.arm(c.clock.now().Add(c.spec.timeout))
 	err := c.out.deliver(&e.ctx, e.rec[:])
 	if !e.ctx.end(context.Canceled) {

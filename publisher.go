@@ -61,7 +61,7 @@ type publishSpec struct {
 func PublishTimeout(d time.Duration) PublishOption {
 	return publishOption(func(p *publishSpec) {
 		if d <= 0 {
-			p.fail("publish timeout is %v, want more than 0", d)
+			p.failf("publish timeout is %v, want more than 0", d)
 		}
 		p.timeout = d
 	})
@@ -89,7 +89,7 @@ func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opt
 	c.name = p.topic.name
 	for _, o := range opts {
 		if o == nil {
-			c.spec.fail("a publish option is nil")
+			c.spec.failf("a publish option is nil")
 			continue
 		}
 		o.applyPublish(&c.spec)

@@ -32,13 +32,13 @@ func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.S
 		c := newConsumer(s)
 		for _, o := range opts {
 			if o == nil {
-				c.spec.fail("a consume option is nil")
+				c.spec.failf("a consume option is nil")
 				continue
 			}
 			o.applyConsume(&c.spec)
 		}
 		if len(c.spec.middleware) > 0 || c.spec.workers > 1 || c.spec.concurrency > 1 {
-			c.spec.fail("Pull has one loop and no handler: no workers, concurrency or middleware")
+			c.spec.failf("Pull has one loop and no handler: no workers, concurrency or middleware")
 		}
 		c.spec.fill(c.source)
 		if err := pull(ctx, c, s.topic, yield); err != nil {

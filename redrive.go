@@ -81,13 +81,13 @@ func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...
 	s := newSource(t, nil)
 	topic := s.spec.topic
 	if isNil(b) {
-		s.spec.fail("the broker is nil")
+		s.spec.failf("the broker is nil")
 	}
 	if topic.fanout && spec.group == "" {
-		s.spec.fail("the topic is a fan-out, whose groups have dead letters each: name one with RedriveGroup")
+		s.spec.failf("the topic is a fan-out, whose groups have dead letters each: name one with RedriveGroup")
 	}
 	if !topic.fanout && spec.group != "" {
-		s.spec.fail("the topic is a queue and has no groups")
+		s.spec.failf("the topic is a queue and has no groups")
 	}
 	if err := errors.Join(s.spec.err(), errors.Join(spec.errs...)); err != nil {
 		return Redriven{}, &Error{Op: "redrive", Topic: topic.name, Err: err}
@@ -148,7 +148,7 @@ func (r *redrive) run(ctx context.Context) error {
 		}
 		waiting, stop := context.WithTimeout(ctx, redriveIdle)
 		got, err := r.recv.Receive(waiting, dst[:0:room])
-		idle := waiting.Err() != nil
+		idle := waiting.Err() != nil && (err == nil || errors.Is(err, context.DeadlineExceeded))
 		stop()
 		if len(got) > 0 {
 			if err := r.move(ctx, got); err != nil {
@@ -159,10 +159,10 @@ func (r *redrive) run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case !idle && err != nil:
+			return err
 		case idle:
 			return nil
-		case err != nil:
-			return err
 		}
 	}
 }

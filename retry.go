@@ -57,9 +57,10 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	if p.Max == 0 {
 		p.Max = max(defaultMaxDelay, p.First)
 	}
-	if p.Jitter == 0 {
+	switch p.Jitter {
+	case 0:
 		p.Jitter = defaultJitter
-	} else if p.Jitter == NoJitter {
+	case NoJitter:
 		p.Jitter = 0
 	}
 	return p

@@ -29,7 +29,7 @@ type running struct {
 	holds   *holdConsumer
 
 	// patience ends before the intake: from then on a batch is full with what is there.
-	patience context.Context
+	patience context.Context //nolint:containedctx // A phase of the run, which outlives every call.
 	hurry    context.CancelFunc
 
 	volatile bool

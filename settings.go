@@ -25,7 +25,7 @@ type settings struct {
 	errs          []error
 }
 
-func (s *settings) fail(format string, args ...any) {
+func (s *settings) failf(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
@@ -64,37 +64,37 @@ func (s settings) filled() settings {
 
 func (s *settings) setRetry(p RetryPolicy) {
 	if s.retry != nil {
-		s.fail("two retry policies: one replaces the other as a whole, so that only one can be meant")
+		s.failf("two retry policies: one replaces the other as a whole, so that only one can be meant")
 	}
 	if err := p.validate(); err != nil {
-		s.fail("%w", err)
+		s.failf("%w", err)
 	}
 	s.retry = &p
 }
 
 func (s *settings) setDeadLetterTo(name string) {
 	if err := checkName(name); err != nil {
-		s.fail("dead-letter topic: %w", err)
+		s.failf("dead-letter topic: %w", err)
 	}
 	if s.noDeadLetters {
-		s.fail("both NoDeadLetters and DeadLetterTo")
+		s.failf("both NoDeadLetters and DeadLetterTo")
 	}
 	if s.deadLetterTo != "" && s.deadLetterTo != name {
-		s.fail("two dead-letter topics, %q and %q: only one can be meant", s.deadLetterTo, name)
+		s.failf("two dead-letter topics, %q and %q: only one can be meant", s.deadLetterTo, name)
 	}
 	s.deadLetterTo = name
 }
 
 func (s *settings) setNoDeadLetters() {
 	if s.deadLetterTo != "" {
-		s.fail("both NoDeadLetters and DeadLetterTo")
+		s.failf("both NoDeadLetters and DeadLetterTo")
 	}
 	s.noDeadLetters = true
 }
 
 func (s *settings) setBodyLimit(n int) {
 	if n <= 0 {
-		s.fail("body limit is %d bytes, want at least 1", n)
+		s.failf("body limit is %d bytes, want at least 1", n)
 		return
 	}
 	s.bodyLimit = n
@@ -102,7 +102,7 @@ func (s *settings) setBodyLimit(n int) {
 
 func (s *settings) setHeaderLimit(n int) {
 	if n <= 0 {
-		s.fail("header limit is %d bytes, want at least 1", n)
+		s.failf("header limit is %d bytes, want at least 1", n)
 		return
 	}
 	s.headerLimit = n

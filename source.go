@@ -26,7 +26,7 @@ type sourceSpec struct {
 	errs     []error
 }
 
-func (s *sourceSpec) fail(format string, args ...any) {
+func (s *sourceSpec) failf(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
@@ -41,12 +41,12 @@ func (s *sourceSpec) driver(name string, prefetch int) driver.Source {
 func Queue[T any](b driver.Queuer, t TopicOf[T], opts ...SourceOption) Source[T] {
 	s := newSource(t, opts)
 	if isNil(b) {
-		s.spec.fail("the broker is nil")
+		s.spec.failf("the broker is nil")
 		return s
 	}
 	s.spec.broker, s.spec.open = b, b.OpenQueue
 	if s.topic.fanout {
-		s.spec.fail("the topic is a fan-out: consume it with Group")
+		s.spec.failf("the topic is a fan-out: consume it with Group")
 	}
 	return s
 }
@@ -57,15 +57,15 @@ func Group[T any](b driver.Grouper, g string, t TopicOf[T], opts ...SourceOption
 	s := newSource(t, opts)
 	s.spec.group = g
 	if err := checkName(g); err != nil {
-		s.spec.fail("group: %w", err)
+		s.spec.failf("group: %w", err)
 	}
 	if isNil(b) {
-		s.spec.fail("the broker is nil")
+		s.spec.failf("the broker is nil")
 		return s
 	}
 	s.spec.broker, s.spec.open = b, b.OpenGroup
 	if !s.topic.fanout {
-		s.spec.fail("the topic is a queue: consume it with Queue, or declare it with Fanout")
+		s.spec.failf("the topic is a queue: consume it with Queue, or declare it with Fanout")
 	}
 	return s
 }
@@ -77,12 +77,12 @@ func newSource[T any](t TopicOf[T], opts []SourceOption) Source[T] {
 	}
 	if s.topic == nil {
 		s.topic = &topicSpec[T]{}
-		s.topic.fail("the topic is the zero value; make one with NewTopic")
+		s.topic.failf("the topic is the zero value; make one with NewTopic")
 	}
 	s.spec.topic = &s.topic.topicCore
 	for _, o := range opts {
 		if o == nil {
-			s.spec.fail("a source option is nil")
+			s.spec.failf("a source option is nil")
 			continue
 		}
 		o.applySource(s.spec)

@@ -37,7 +37,7 @@ func NewKeyedTopic[T any](name string, c Codec[T], key func(dst []byte, v *T) []
 	s := newTopicSpec(name, c, key, opts)
 	s.keyed = true
 	if key == nil {
-		s.fail("a keyed topic needs a key function")
+		s.failf("a keyed topic needs a key function")
 	}
 	return KeyedTopic[T]{spec: s}
 }
@@ -81,16 +81,16 @@ func newTopicSpec[T any](name string, c Codec[T], key func([]byte, *T) []byte, o
 	s := &topicSpec[T]{codec: c, key: key}
 	s.name = name
 	if c == nil {
-		s.fail("the codec is nil")
+		s.failf("the codec is nil")
 	} else {
 		s.contentType = c.ContentType()
 	}
 	if err := checkName(name); err != nil {
-		s.fail("name: %w", err)
+		s.failf("name: %w", err)
 	}
 	for _, o := range opts {
 		if o == nil {
-			s.fail("an option is nil")
+			s.failf("an option is nil")
 			continue
 		}
 		o.applyTopic(&s.topicCore)
@@ -98,7 +98,7 @@ func newTopicSpec[T any](name string, c Codec[T], key func([]byte, *T) []byte, o
 	return s
 }
 
-func (t *topicCore) fail(format string, args ...any) {
+func (t *topicCore) failf(format string, args ...any) {
 	t.errs = append(t.errs, fmt.Errorf(format, args...))
 }
 
@@ -140,10 +140,10 @@ func Fanout(groups ...string) TopicOption {
 		t.fanout = true
 		for _, g := range groups {
 			if err := checkName(g); err != nil {
-				t.fail("group: %w", err)
+				t.failf("group: %w", err)
 			}
 			if slices.Contains(t.groups, g) {
-				t.fail("group %q is named twice", g)
+				t.failf("group %q is named twice", g)
 			}
 			t.groups = append(t.groups, g)
 		}

@@ -24,9 +24,9 @@ type worker struct {
 	extender    driver.Extender
 	lanes       []*lane
 	lanesDone   chan struct{}   // closed when every lane returned
-	intake      context.Context // ends when nothing more is to be received
-	hand        context.Context // ends when the drain time is over
-	settleBase  context.Context // ends when even settling must
+	intake      context.Context //nolint:containedctx // A phase of the run: ends when nothing more is to be received.
+	hand        context.Context //nolint:containedctx // A phase of the run: ends when the drain time is over.
+	settleBase  context.Context //nolint:containedctx // A phase of the run: ends when even settling must.
 	endSettling context.CancelFunc
 
 	mu        sync.Mutex // guards the fields below

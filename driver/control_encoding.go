@@ -33,6 +33,7 @@ func (c *Control) Append(dst []byte) []byte {
 	e.number("d", int64(c.Defers))
 	e.number("dd", int64(c.Deferred))
 	if h := c.Hold; h != nil {
+		e.number("h", 1)
 		e.number("hd", int64(h.Due))
 		e.number("hh", int64(h.Hop))
 		e.text("ht", h.Topic)
@@ -130,6 +131,8 @@ func (p *parser) set(k, v string) error {
 		var ns Stamp
 		err = stamp(v, &ns)
 		p.c.Deferred = time.Duration(ns)
+	case "h":
+		p.hold = true
 	case "hd":
 		p.hold, err = true, stamp(v, &p.h.Due)
 	case "hh":
