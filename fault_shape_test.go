@@ -2,6 +2,7 @@ package wherry_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -39,7 +40,7 @@ var handlerShapes = []shape{
 }
 
 // allShapes are those and the loops.
-var allShapes = append(handlerShapes[:len(handlerShapes):len(handlerShapes)],
+var allShapes = append(slices.Clip(handlerShapes),
 	shape{name: "pull", topic: orders, consume: consumePull},
 	shape{name: "pull elsewhere", topic: orders, remote: true, consume: consumePull},
 	shape{name: "pull from a group", topic: spread, group: "g", consume: consumePull},

@@ -1,5 +1,7 @@
 package codec
 
+import "slices"
+
 // Bytes carries a body as it is. Decode gives the handler a copy of its own, which may be kept and changed.
 type Bytes struct{}
 
@@ -25,7 +27,7 @@ func (BytesView) Append(dst []byte, v *[]byte) ([]byte, error) { return append(d
 
 // Decode sets *v to src itself, with no capacity beyond its length, so that an append does not write over a neighbour.
 func (BytesView) Decode(src []byte, v *[]byte) error {
-	*v = src[:len(src):len(src)]
+	*v = slices.Clip(src)
 	return nil
 }
 

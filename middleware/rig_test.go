@@ -105,7 +105,7 @@ func (j *journal) sorted() []string {
 
 // crash is what a handler does that panics.
 func crash(err error) wherry.Outcome {
-	panic(err) //nolint:forbidigo // Users' handlers do.
+	panic(err)
 }
 
 // startError is what a consumer with the option fails with, or nil. It is the same for messages and for batches.

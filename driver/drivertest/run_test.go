@@ -9,7 +9,7 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-func TestRunOwnCases(t *testing.T) {
+func TestRunOwnCases(t *testing.T) { //nolint:tparallel // Run makes its sub-tests parallel itself, where it can.
 	t.Parallel()
 	h := broken{}.harness()
 	h.Lacks = map[string]string{
