@@ -265,7 +265,7 @@ func TestEveryCaseHasAName(t *testing.T) {
 func (b broken) quick() Harness {
 	h := b.harness()
 	h.Virtual = false
-	h.Wait = 1500 * time.Millisecond
+	h.Wait = time.Second
 	h.Quiet = 20 * time.Millisecond
 	return h
 }
