@@ -16,8 +16,11 @@
 //
 // What is ready counts against [Config.MaxMessages] and [Config.MaxBytes]; what is in flight does not, since receivers
 // bound it themselves. Send waits while its queue is full. Records that wait for a due time are counted apart, against
-// the same bounds, and enter their queue when due even if it is full; what is above the bound then counts as waiting, so
-// a queue never keeps more than twice its bound. Releases never wait and are never refused.
+// the same bounds, and enter their queue when due even if it is full; what is above the bound then counts as waiting.
+// Releases never wait and are never refused. So a queue keeps at most twice its bound and what was in flight.
+//
+// The memory of settled records is used for the next ones: each queue keeps up to 16,384 free ones, their buffers of more
+// than 1 KiB up to 4 MiB in all.
 //
 // # What a crash does
 //
