@@ -36,7 +36,7 @@ func TestHangingBrokers(t *testing.T) {
 			b: broken{receive: func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
 				dst, err := r.Receiver.Receive(ctx, dst)
 				if ctx.Err() != nil {
-					wait(stop, time.Second)
+					wait(stop, 400*time.Millisecond)
 				}
 				return dst, err
 			}},
