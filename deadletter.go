@@ -38,11 +38,12 @@ type DeadLetterInfo struct {
 	Delivered  int // the broker's count at the time, 0 where it does not count
 }
 
-// DeadLetters is the topic of the dead letters of t, a queue to be consumed like any other. What fails there goes to dead
-// letters of its own.
+// DeadLetters is the topic of the dead letters of the queue t, itself a queue to be consumed like any other. What fails
+// there goes to dead letters of its own. The groups of a fan-out have topics of their own: see [GroupDeadLetters].
 func DeadLetters[T any](t TopicOf[T]) Topic[DeadLetter[T]] { return deadLetters(t, "") }
 
-// GroupDeadLetters is the topic of what the group g gave up of the fan-out t.
+// GroupDeadLetters is the topic of what the group g gave up of the fan-out t, to be consumed with [Queue]. That there is
+// such a group is not checked.
 func GroupDeadLetters[T any](t TopicOf[T], g string) Topic[DeadLetter[T]] {
 	out := deadLetters(t, g)
 	if err := checkName(g); err != nil && out.spec != nil {

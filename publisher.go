@@ -149,7 +149,8 @@ func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption)
 // PublishAll publishes the values of vs in order, many in one call to the broker. Each value is encoded before the next is
 // asked for, so vs may use one variable for all. It returns nil when the broker has them all, else an error that wraps a
 // [*BatchError] with one entry per value that was asked for. When ctx ends it asks for no more. Two values of one key keep
-// their order: the later is not sent once the earlier failed.
+// their order: the later is not sent once the earlier failed. The options apply to each value, so that [WithID] would give
+// all of them one id.
 func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...MessageOption) error {
 	r := batchRun{core: &p.core, most: p.core.chunk()}
 	for v := range vs {

@@ -39,7 +39,7 @@ type redriveOption func(*redriveSpec)
 
 func (o redriveOption) applyRedrive(s *redriveSpec) { o(s) }
 
-// RedriveGroup redrives the dead letters of one group of a fan-out.
+// RedriveGroup redrives the dead letters of one group of a fan-out. A group that nobody knows has none to move.
 func RedriveGroup(g string) RedriveOption { return redriveOption(func(s *redriveSpec) { s.group = g }) }
 
 // RedriveLimit moves at most n dead letters.

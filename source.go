@@ -52,7 +52,8 @@ func Queue[T any](b driver.Queuer, t TopicOf[T], opts ...SourceOption) Source[T]
 }
 
 // Group is a source whose every message goes to one member of the group g, whatever other groups do. The topic must be a
-// fan-out.
+// fan-out. A group that [Fanout] does not name, a misspelt one too, joins with its first consumer and sees what is published
+// from then on.
 func Group[T any](b driver.Grouper, g string, t TopicOf[T], opts ...SourceOption) Source[T] {
 	s := newSource(t, opts)
 	s.spec.group = g
