@@ -27,6 +27,7 @@ func harness(cfg mem.Config, cut mem.Cut, grace time.Duration) drivertest.Harnes
 				b.Faults().Disconnect(cut)
 				return b.Faults().Reconnect
 			}
+			h.Wipe = func(testing.TB) { b.Faults().WipeTopology() }
 			h.Revoke = func(tb testing.TB, r driver.Receiver) {
 				if err := b.Faults().RevokeReceiver(r, grace); err != nil {
 					tb.Fatal(err)

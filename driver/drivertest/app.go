@@ -98,7 +98,7 @@ func (a *app) handle(h wherry.Handler[string], opts ...wherry.ConsumeOption) *se
 	return a.t.start(wherry.Consume(a.source(), h, opts...))
 }
 
-// start runs consumers until stop, or until the end of the case.
+// start runs consumers until stop, or until the end of the case. It returns when all are ready, or Run has returned.
 func (t *T) start(consumers ...*wherry.Consumer) *service {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &service{t: t, cancel: cancel, result: make(chan error, 1)}
@@ -108,8 +108,14 @@ func (t *T) start(consumers ...*wherry.Consumer) *service {
 	}
 	go func() { s.result <- wherry.Run(ctx, rs...) }()
 	t.Cleanup(s.stop)
+	ready := func(c *wherry.Consumer) bool { return c.Health().Ready }
+	if !t.eventually(func() bool { return len(s.result) > 0 || !slices.ContainsFunc(consumers, not(ready)) }) {
+		t.Errorf("a consumer was not ready within %v: %+v", t.h.Wait, consumers[0].Health())
+	}
 	return s
 }
+
+func not[V any](f func(V) bool) func(V) bool { return func(v V) bool { return !f(v) } }
 
 // stop ends Run and waits for it; it must return nil. A broker that forgets at exit may have left messages.
 func (s *service) stop() {

@@ -29,6 +29,7 @@ func (b broken) faulty(cfg mem.Config) Harness {
 			faults.Disconnect(mem.HardCut)
 			return faults.Reconnect
 		}
+		h.Wipe = func(testing.TB) { faults.WipeTopology() }
 		h.Revoke = func(tb testing.TB, r driver.Receiver) {
 			if w, ok := r.(*brokenReceiver); ok {
 				r = w.Receiver
@@ -56,6 +57,7 @@ func TestBrokenUnderFaults(t *testing.T) {
 			b: broken{deaf: true},
 			want: []string{
 				"queue/revoke/settle-until", "queue/revoke/late-settlement", "queue/revoke/new-tenure", "queue/revoke/keeps-memory",
+				"queue/revoke/unanswered",
 				"queue/revoke/closed", "queue/bounds/goroutines", // the suite's own, which waits for news
 			},
 		},

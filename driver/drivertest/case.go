@@ -32,7 +32,7 @@ func Cases() []Case {
 		topologyCases(), sendCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
 		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(),
 		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), foreignCases(), faultCases(), loadCases(),
-		engineCases(), engineEndCases(), engineStopCases(),
+		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(),
 	} {
 		for _, c := range group {
 			all = append(all, c.instances()...)

@@ -61,11 +61,6 @@ func engineCases() []Case {
 			Sentence: "Of many messages with handlers that fail, panic and defer now and then, each ends once and none is lost.",
 			kinds:    shared, Run: engineLedger,
 		},
-		{
-			Name:     "engine/cut",
-			Sentence: "A consumer outlives a cut connection: it goes on when the broker is back, and nothing is lost.",
-			Hooks:    []string{HookCut}, kinds: shared, Run: engineThroughCut,
-		},
 	}
 }
 
@@ -321,38 +316,4 @@ func engineLedger(t *T) {
 	}
 	s.stop()
 	a.l.empty()
-}
-
-func engineThroughCut(t *T) {
-	a := t.app(t.soonRetry(20))
-	var ended sync.Map
-	s := a.handle(func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
-		a.calls.add(m)
-		ended.Store(m.ID(), true)
-		return wherry.Ack()
-	}, wherry.Concurrency(4))
-	all := texts(100)
-	a.publish(all[:50]...)
-	a.reach(10)
-	mend := t.h.Cut(t, a.l.b)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		a.publish(all[50:]...)
-	}()
-	t.pause(t.h.Quiet)
-	mend()
-	<-done
-	left := func() (missing []string) {
-		for _, id := range all {
-			if _, ok := ended.Load(id); !ok {
-				missing = append(missing, id)
-			}
-		}
-		return missing
-	}
-	if !t.eventually(func() bool { return len(left()) == 0 }) {
-		t.Errorf("%d of %d messages did not come through a cut: %q", len(left()), len(all), left())
-	}
-	s.stop()
 }

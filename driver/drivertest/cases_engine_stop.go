@@ -21,12 +21,12 @@ func engineStopCases() []Case {
 		{
 			Name:     "engine/stop-not-counted",
 			Sentence: "A handler that fails because the drain time ended its context has used up no attempt: the message comes again at attempt 1.",
-			Needs:    []Ability{Durable}, kinds: shared, Run: stopNotCounted,
+			kinds:    shared, Run: stopNotCounted,
 		},
 		{
 			Name:     "engine/stop-releases",
 			Sentence: "What a stopped consumer had fetched and not handled goes to another at once, at attempt 1.",
-			Needs:    []Ability{Durable}, kinds: shared, Run: stopReleases,
+			kinds:    shared, Run: stopReleases,
 		},
 		{
 			Name:     "engine/run-again",

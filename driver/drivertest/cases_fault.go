@@ -36,6 +36,16 @@ func faultCases() []Case {
 			Hooks: cut, kinds: settled, Run: inHandWhileCut,
 		},
 		{
+			Name:     "fault/cut-settle",
+			Sentence: "A Settle while the broker is away returns with its context; what it did not settle comes again, and nothing is lost.",
+			Hooks:    cut, kinds: settled, Run: settleWhileCut,
+		},
+		{
+			Name:     "fault/wiped",
+			Sentence: "Senders and receivers whose topology was lost declare it again: what is sent afterwards arrives.",
+			Hooks:    []string{HookWipe}, Alone: true, kinds: settled, Run: throughWipe,
+		},
+		{
 			Name:     "fault/waiting",
 			Sentence: "While the broker is away, a receiver says that it waits, or why, and stops saying so afterwards.",
 			Needs:    []Ability{Waiting}, Hooks: cut, kinds: settled, Run: reasonWhileCut,
@@ -207,6 +217,77 @@ func inHandWhileCut(t *T) {
 	}
 	r.done(back...)
 	r.none()
+}
+
+func settleWhileCut(t *T) {
+	l := t.line()
+	r := l.receiver()
+	records := t.keyed("k", 4)
+	l.send(records...)
+	ds := r.expect(records...)
+	names := ids(ds)
+	mend := t.h.Cut(t, l.b)
+	ctx, cancel := context.WithTimeout(context.Background(), t.h.slack())
+	err := r.settle(ctx, settlements(driver.Done, ds...)...)
+	cancel()
+	mend()
+	ended := map[string]bool{}
+	for i, name := range names {
+		ended[name] = driver.EntryError(err, i) == nil
+	}
+	again := map[string]bool{}
+	take := func(more []*driver.Delivery) {
+		for _, d := range more {
+			again[d.ID.String()] = true
+		}
+		r.done(more...)
+	}
+	take(r.upTo(len(records), t.h.Quiet))
+	r.close() // what is still in hand goes back
+	next := l.receiver()
+	r = next
+	take(next.upTo(len(records), t.h.Quiet))
+	for _, name := range names {
+		if !ended[name] && !again[name] {
+			t.Errorf("%s was not settled while the connection was cut, and did not come again", name)
+		}
+	}
+	next.none()
+}
+
+func throughWipe(t *T) {
+	l := t.line()
+	s, r := l.sender(), l.receiver()
+	before := t.record()
+	s.send(before)
+	r.done(r.expect(before)...)
+	t.h.Wipe(t)
+	came := make(chan []*driver.Delivery, 1)
+	go func() {
+		defer close(came)
+		came <- r.upTo(1, 2*t.h.Wait)
+	}()
+	// What is sent until the topology is there again may be lost with it.
+	after := t.record()
+	after.Unique = true
+	var ds []*driver.Delivery
+	t.eventually(func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), t.h.Wait)
+		defer cancel()
+		if s.try(ctx, after) != nil {
+			return false
+		}
+		select {
+		case ds = <-came:
+			return true
+		default:
+			return false
+		}
+	})
+	if len(ds) != 1 || ds[0].ID.String() != after.ID.Text {
+		t.Fatalf("nothing that was sent after the loss arrived within %v; came %q", t.h.Wait, ids(ds))
+	}
+	r.done(ds...)
 }
 
 // inHandStill reports whether d is still in hand.

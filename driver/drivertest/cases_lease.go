@@ -39,6 +39,11 @@ func leaseCases() []Case {
 			Needs:    needs, kinds: shared, Run: leaseStartsAtReceive,
 		},
 		{
+			Name:     "lease/many-pending",
+			Sentence: "What expired is found, however many deliveries that did not are in the way.",
+			Needs:    needs, kinds: shared, Run: expiredBehindMany,
+		},
+		{
 			Name:     "lease/extend-closed",
 			Sentence: "After Close, Extend is ErrRevoked or ErrClosed for each delivery.",
 			Needs:    needs, kinds: shared, Run: extendClosed,
@@ -189,6 +194,31 @@ func leaseStartsAtReceive(t *T) {
 	t.wantAll(ids(all), records)
 	r.done(all...)
 	other.none()
+}
+
+func expiredBehindMany(t *T) {
+	l := t.line()
+	const kept, lost = 120, 30
+	src := l.source()
+	src.Prefetch = kept
+	busy, dead := l.receiverOf(src), l.receiver()
+	s := l.sender()
+	first := t.batch(kept)
+	s.send(first...)
+	inHand := busy.expect(first...)
+	last := t.batch(lost)
+	s.send(last...)
+	dead.expect(last...)
+	for range 4 {
+		t.pause(busy.info.Lease / 3)
+		if err := busy.extend(inHand...); err != nil {
+			t.Fatalf("Extend: %v", err)
+		}
+	}
+	next := l.receiver()
+	next.done(next.expect(last...)...)
+	busy.done(inHand...)
+	next.none()
 }
 
 func extendClosed(t *T) {

@@ -27,6 +27,11 @@ func revokeCases() []Case {
 			Needs: needs, Hooks: hooks, kinds: settled, Run: lateAfterRevocation,
 		},
 		{
+			Name:     "revoke/unanswered",
+			Sentence: "A revocation that nobody answers holds nobody up for longer than Until: then another gets what was in hand.",
+			Needs:    needs, Hooks: hooks, kinds: settled, Run: revocationUnanswered,
+		},
+		{
 			Name:     "revoke/new-tenure",
 			Sentence: "What comes after a revocation belongs to a tenure with a number that was not used before.",
 			Needs:    needs, Hooks: hooks, kinds: settled, Run: tenureIsNew,
@@ -150,6 +155,28 @@ func lateAfterRevocation(t *T) {
 	next.close()
 	rest := third.take(len(records) - 1) // and the late done ended nothing
 	third.done(rest...)
+}
+
+func revocationUnanswered(t *T) {
+	l := t.line()
+	r := l.receiver()
+	r.byHand()
+	records := t.keyed("k", 3)
+	l.send(records...)
+	held := r.expect(records...)
+	t.h.Revoke(t, r.r)
+	for tenure := range byTenure(held) {
+		r.expired(r.revoked(tenure))
+	}
+	next := l.receiver()
+	ds := next.expect(records...)
+	err := r.settle(t.soon(), settlements(driver.Done, held...)...)
+	for i := range records {
+		if entry := driver.EntryError(err, i); !errors.Is(entry, driver.ErrRevoked) {
+			t.Errorf("settling %s after Until: %v, want ErrRevoked", records[i].ID, entry)
+		}
+	}
+	next.done(ds...)
 }
 
 func tenureIsNew(t *T) {

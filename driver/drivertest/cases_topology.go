@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -29,6 +30,11 @@ func topologyCases() []Case {
 			Name:     "topology/declare",
 			Sentence: "Declare is idempotent, creates under Declare, and under Verify fails with ErrNoTopic or creates nothing.",
 			Needs:    []Ability{Declare}, kinds: kinds, Run: declareTwice,
+		},
+		{
+			Name:     "topology/concurrent",
+			Sentence: "A topic may be opened for the first time by several senders and receivers at once: all of them open, and work.",
+			kinds:    kinds, Run: openConcurrently,
 		},
 		{
 			Name:     "topology/isolated",
@@ -146,6 +152,29 @@ func declareTwice(t *T) {
 	}
 	if err := l.verifyReceiver(); err != nil {
 		t.Errorf("opening a receiver under Verify of a topic that was declared: %v", err)
+	}
+}
+
+func openConcurrently(t *T) {
+	l := t.line()
+	const each = 4
+	senders, receivers := make([]*sender, each), make([]*receiver, each)
+	var wg sync.WaitGroup
+	for i := range each {
+		wg.Go(func() { senders[i] = l.sender() })
+		wg.Go(func() { receivers[i] = l.receiver() })
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	for _, r := range receivers[1:] {
+		r.close()
+	}
+	for _, s := range senders {
+		records := t.batch(2)
+		s.send(records...)
+		receivers[0].done(receivers[0].expect(records...)...)
 	}
 }
 

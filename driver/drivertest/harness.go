@@ -16,7 +16,7 @@ import (
 // A Harness is a backend under test. Only Open or Setup is needed; every other zero value is a default or, for the
 // hooks, something that the harness cannot do.
 //
-// The hooks are Cut, Restart, Revoke and Inject. A case that needs a hook which is nil fails, unless Lacks says why.
+// The hooks are Inject, Cut, Restart, Wipe and Revoke. A case that needs a hook which is nil fails, unless Lacks says why.
 type Harness struct {
 	// Open returns a connection of its own to the broker under test; the suite closes it. All calls with one tb reach
 	// the same broker. It may be called concurrently.
@@ -50,6 +50,9 @@ type Harness struct {
 	// Restart stops the broker and starts it again with its data, and returns when it answers. No other case runs
 	// meanwhile.
 	Restart func(tb testing.TB)
+	// Wipe takes from the broker what it holds and what was declared there, as a start with empty data does, and
+	// returns when it answers. No other case runs meanwhile.
+	Wipe func(tb testing.TB)
 	// Revoke ends the tenures that r holds as the broker would of its own accord, by a rebalance or an expired lease,
 	// and returns when r has been told or will be.
 	Revoke func(tb testing.TB, r driver.Receiver)
@@ -65,6 +68,7 @@ const (
 	HookInject  = "Inject"
 	HookCut     = "Cut"
 	HookRestart = "Restart"
+	HookWipe    = "Wipe"
 	HookRevoke  = "Revoke"
 )
 
@@ -73,6 +77,7 @@ func (h *Harness) hooks() map[string]bool {
 		HookInject:  h.Inject != nil,
 		HookCut:     h.Cut != nil,
 		HookRestart: h.Restart != nil,
+		HookWipe:    h.Wipe != nil,
 		HookRevoke:  h.Revoke != nil,
 	}
 }
