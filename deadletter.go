@@ -40,14 +40,27 @@ type DeadLetterInfo struct {
 
 // DeadLetters is the topic of the dead letters of the queue t, itself a queue to be consumed like any other. What fails
 // there goes to dead letters of its own. The groups of a fan-out have topics of their own: see [GroupDeadLetters].
-func DeadLetters[T any](t TopicOf[T]) Topic[DeadLetter[T]] { return deadLetters(t, "") }
+// Those that share one topic, by [DeadLetterTo], have it here too.
+func DeadLetters[T any](t TopicOf[T]) Topic[DeadLetter[T]] {
+	out := deadLetters(t, "")
+	if out.spec != nil && t.topicOf().fanout && t.topicOf().settings.deadLetterTo == "" {
+		out.spec.failf("%q is a fan-out, whose groups have dead letters each: name one with GroupDeadLetters", t.Name())
+	}
+	return out
+}
 
 // GroupDeadLetters is the topic of what the group g gave up of the fan-out t, to be consumed with [Queue]. That there is
 // such a group is not checked.
 func GroupDeadLetters[T any](t TopicOf[T], g string) Topic[DeadLetter[T]] {
 	out := deadLetters(t, g)
-	if err := checkName(g); err != nil && out.spec != nil {
+	if out.spec == nil {
+		return out
+	}
+	if err := checkName(g); err != nil {
 		out.spec.failf("group: %w", err)
+	}
+	if !t.topicOf().fanout {
+		out.spec.failf("%q is a queue and has no groups: its dead letters are DeadLetters", t.Name())
 	}
 	return out
 }

@@ -122,5 +122,5 @@ type AbandonedError struct {
 
 // Error names both numbers.
 func (e *AbandonedError) Error() string {
-	return fmt.Sprintf("stopped with %d handlers still running and %d messages left in the broker", e.Handlers, e.Left)
+	return fmt.Sprintf("stopped with handlers still running: %d, messages left in the broker: %d", e.Handlers, e.Left)
 }

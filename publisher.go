@@ -152,6 +152,11 @@ func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption)
 // their order: the later is not sent once the earlier failed. The options apply to each value, so that [WithID] would give
 // all of them one id.
 func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...MessageOption) error {
+	for i := range opts {
+		if opts[i].kind == idOption {
+			return p.core.fail(fmt.Errorf("%w: WithID would give every message the same id", ErrNotSent))
+		}
+	}
 	r := batchRun{core: &p.core, most: p.core.chunk()}
 	for v := range vs {
 		e := p.core.take()

@@ -34,6 +34,11 @@ func Run(ctx context.Context, rs ...Runner) error {
 	if err != nil {
 		return err
 	}
+	return runAll(ctx, starts)
+}
+
+// runAll runs until ctx ends or one of them fails, which stops the others.
+func runAll(ctx context.Context, starts []func(context.Context) error) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	errs := make([]error, len(starts))
@@ -48,6 +53,24 @@ func Run(ctx context.Context, rs ...Runner) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// Join makes one runner of several, for whoever passes a part of a service around: [Run] prepares it with everything else,
+// and starts and drains it together with everything else. Nil runners in it are reported by Run.
+func Join(rs ...Runner) Runner { return joinedRunners(rs) }
+
+type joinedRunners []Runner
+
+// Run implements [Runner].
+func (rs joinedRunners) Run(ctx context.Context) error { return Run(ctx, rs...) }
+
+// Prepare implements [Preparer].
+func (rs joinedRunners) Prepare(ctx context.Context) (start func(context.Context) error, err error) {
+	starts, err := prepare(ctx, rs)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error { return runAll(ctx, starts) }, nil
 }
 
 // errNotStarted ends the context of what was prepared and is not to start.

@@ -1,0 +1,81 @@
+package wherry_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/codec"
+	"github.com/wherryhq/wherry/internal/assert"
+)
+
+// Runners that were joined are prepared, started and drained with everything else.
+func TestJoinedRunnersAreOneService(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		second := wherry.NewTopic("second", orders2{})
+		p, err := wherry.NewPublisher(t.Context(), b, second)
+		assert.NoError(t, err)
+		var seen calls
+		last := wherry.Consume(wherry.Queue(b, second), func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
+			seen.add("%d", m.Value.ID)
+			return wherry.Ack()
+		})
+		first := wherry.Consume(wherry.Queue(b, orders), func(ctx context.Context, m *wherry.Message[order]) wherry.Outcome {
+			time.Sleep(time.Millisecond)
+			if err := p.Publish(ctx, &m.Value); err != nil {
+				return wherry.Retry(err)
+			}
+			return wherry.Ack()
+		})
+		for id := range 50 {
+			publish(t, b, orders, order{ID: id})
+		}
+		r := start(t, wherry.Join(last), wherry.Join(wherry.Join(first)))
+		synctest.Wait()
+		r.mustEnd() // with 49 to go: the broker is emptied through both
+		assert.Equal(t, len(seen.all()), 50)
+
+		bad := wherry.Consume(wherry.Queue(b, orders), nil)
+		err = wherry.Run(t.Context(), wherry.Join(last, bad, nil), wherry.Join())
+		for _, part := range []string{"handler is nil", "runner 3 is nil", "nothing to run"} {
+			assert.True(t, strings.Contains(err.Error(), part), err.Error())
+		}
+	})
+}
+
+func TestDeadLettersOfTheWrongKind(t *testing.T) {
+	t.Parallel()
+	b := newMem(t)
+	spread := wherry.NewTopic("spread", codec.Text{}, wherry.Fanout("g"))
+	shared := wherry.NewTopic("shared", codec.Text{}, wherry.Fanout("g"), wherry.DeadLetterTo("graveyard"))
+	for topic, want := range map[wherry.Topic[wherry.DeadLetter[string]]]string{
+		wherry.DeadLetters(spread):                                       "name one with GroupDeadLetters",
+		wherry.GroupDeadLetters(wherry.NewTopic("q", codec.Text{}), "g"): "is a queue and has no groups",
+		wherry.GroupDeadLetters(spread, "g"):                             "",
+		wherry.DeadLetters(shared):                                       "",
+	} {
+		_, err := wherry.NewPublisher(t.Context(), b, topic)
+		if want == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.True(t, err != nil && strings.Contains(err.Error(), want), want)
+	}
+}
+
+func TestPublishAllRefusesOneID(t *testing.T) {
+	t.Parallel()
+	b := newMem(t)
+	p, err := wherry.NewPublisher(t.Context(), b, orders)
+	assert.NoError(t, err)
+	err = p.PublishAll(t.Context(), slices.Values([]*order{{ID: 1}, {ID: 2}}), wherry.WithID("same"))
+	assert.ErrorIs(t, err, wherry.ErrNotSent)
+	assert.Equal(t, depthOf(t, b, "orders"), 0)
+	assert.NoError(t, p.Close(t.Context()))
+}
