@@ -19,10 +19,18 @@ func ExampleBreaker() {
 	})
 	c := wherry.Consume(wherry.Queue(shop, orders), charge, bank.Option(),
 		wherry.RetryWith(wherry.RetryPolicy{First: time.Hour, Max: time.Hour}))
-	untilEmpty(c) // what a paused consumer leaves to the broker is not waited for
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer stop()
+	err := wherry.Run(ctx, c)
 	fmt.Println(bank.State())
+
+	var left *wherry.AbandonedError // what a paused consumer leaves is not waited for, and counted
+	if errors.As(err, &left) {
+		fmt.Println(left.Left, "orders are left")
+	}
 	// Output:
 	// charging order 1
 	// charging order 2
 	// open
+	// 3 orders are left
 }

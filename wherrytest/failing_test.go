@@ -190,7 +190,7 @@ func TestAbandonedHandlersFailTheTest(t *testing.T) {
 				}))
 			in.Publish(order{ID: 1})
 			<-began
-			if err := tt.Stop(); err == nil || !strings.Contains(err.Error(), "1 handlers still running") {
+			if err := tt.Stop(); err == nil || !strings.Contains(err.Error(), "handlers still running: 1") {
 				tb.Errorf("got %v, want one handler abandoned", err)
 			}
 		})

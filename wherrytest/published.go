@@ -80,9 +80,17 @@ func decode[T any](
 	if len(recs) == 0 {
 		return nil, nil
 	}
-	letters := wherry.DeadLetters(topic)
 	b := mem.New(mem.Config{MaxMessages: len(recs), MaxBytes: math.MaxInt})
 	defer func() { err = errors.Join(err, b.Close(ctx)) }()
+	letters := wherry.DeadLetters(topic)
+	if p, refused := wherry.NewPublisher(ctx, b, letters); refused == nil {
+		err = p.Close(ctx)
+	} else { // a fan-out: its groups have dead letters each, and any will do here
+		letters = wherry.GroupDeadLetters(topic, "books")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
 	to, err := b.OpenSender(ctx, driver.Target{Topic: driver.Topic{Name: letters.Name(), Role: driver.DeadLetter}})
 	if err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
