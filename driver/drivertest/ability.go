@@ -26,6 +26,7 @@ const (
 	Hold    Ability = "hold"    // driver.Holder
 	Bounded Ability = "bounded" // SendLimits().MaxRecord is set
 
+	// A receiver's ability is found for each way to receive; see [Ability.Of].
 	Lease   Ability = "lease"   // driver.Extender, and Info().Lease is set
 	Revoke  Ability = "revoke"  // driver.Revoker
 	Waiting Ability = "waiting" // driver.Waiter
@@ -33,6 +34,13 @@ const (
 	Delay   Ability = "delay"   // Info().MaxDelay is set
 	Durable Ability = "durable" // Info().Volatile is not set
 )
+
+// ofReceivers are the abilities that receivers of one kind may have and those of another lack.
+var ofReceivers = []Ability{Lease, Revoke, Waiting, Share, Delay, Durable}
+
+// Of is the ability a of the receivers of one kind: Lease.Of(Queue) is "queue lease". Without a kind a receiver's ability
+// is that of any.
+func (a Ability) Of(kind Ability) Ability { return kind + " " + a }
 
 // Find returns the abilities of the harness's broker, of its senders, and of its receivers, found on a topic of their
 // own. It fails t when something cannot be opened.
@@ -104,9 +112,10 @@ func (t *T) abilities() []Ability {
 		if err != nil {
 			t.Fatalf("opening a %s: %v", k.name, err)
 		}
-		if k.needs == Queue || k.needs == Group {
-			t.receiverAbilities(r, add)
-		}
+		t.receiverAbilities(r, func(has bool, a Ability) {
+			add(has, a)
+			add(has, a.Of(k.needs))
+		})
 	}
 	return found
 }

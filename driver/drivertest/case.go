@@ -50,7 +50,13 @@ func (c Case) instances() []Case {
 	for _, k := range c.kinds {
 		one := c
 		one.kinds, one.kind = nil, k
-		one.Needs = append(slices.Clone(c.Needs), k.needs)
+		one.Needs = []Ability{k.needs}
+		for _, a := range c.Needs {
+			if slices.Contains(ofReceivers, a) {
+				a = a.Of(k.needs)
+			}
+			one.Needs = append(one.Needs, a)
+		}
 		one.Name = k.name + "/" + c.Name
 		all = append(all, one)
 	}

@@ -43,9 +43,11 @@ func Run(t *testing.T, h Harness, own ...Case) {
 		notRun += len(lacking[why])
 		t.Logf("NOT RUN, %s\n\t%s", why, strings.Join(lacking[why], "\n\t"))
 	}
-	names := make([]string, len(found))
-	for i, a := range found {
-		names[i] = string(a)
+	var names []string
+	for _, a := range found {
+		if !strings.Contains(string(a), " ") {
+			names = append(names, string(a))
+		}
 	}
 	t.Logf("%d cases run, %d NOT RUN; abilities: %s", ran, notRun, strings.Join(names, ", "))
 	if ran == 0 {

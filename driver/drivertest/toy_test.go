@@ -1,0 +1,257 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/mem"
+)
+
+// A toy has the abilities that the in-process broker lacks, made of those that it has: a broadcast reader is a group of
+// its own, a sequence has one receiver at work at a time, and a transaction keeps what it sends until its commit. It
+// shows that the cases can be passed.
+type toy struct {
+	*mem.Broker
+	wrong toyFault
+
+	mu      sync.Mutex // guards the fields below
+	readers int
+	history map[string][]sentRecord
+	turns   map[string]chan struct{} // of a sequence; full while somebody has it
+}
+
+// A toyFault is something that a toy does wrong.
+type toyFault int
+
+const (
+	sound          toyFault = iota
+	sharesKeys              // two receivers of a sequence at work at once
+	fixesNowLate            // a broadcast's now is the first Receive
+	commitsAll              // a transaction settles whatever it received
+	sendsAtOnce             // a transaction sends before its commit
+	forgetsOnAbort          // an abort settles
+)
+
+type sentRecord struct {
+	r  driver.Record
+	at time.Time
+}
+
+func newToy(wrong toyFault) *toy {
+	return &toy{
+		wrong: wrong, Broker: mem.New(mem.Config{MaxRecord: 128 << 10}), history: map[string][]sentRecord{}, turns: map[string]chan struct{}{},
+	}
+}
+
+func (b *toy) OpenSender(ctx context.Context, t driver.Target) (driver.Sender, error) {
+	s, err := b.Broker.OpenSender(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	h, ok := s.(driver.Holder)
+	if !ok {
+		return nil, fmt.Errorf("%T is no Holder", s)
+	}
+	return &toySender{Sender: s, Holder: h, b: b, t: t}, nil
+}
+
+// A toySender notes what was sent to all.
+type toySender struct {
+	driver.Sender
+	driver.Holder
+	b *toy
+	t driver.Target
+}
+
+func (s *toySender) Send(ctx context.Context, batch []driver.Record) error {
+	err := s.Sender.Send(ctx, batch)
+	s.b.mu.Lock()
+	defer s.b.mu.Unlock()
+	for i := range batch {
+		if s.t.Group == "" && driver.EntryError(err, i) == nil {
+			r := sentRecord{r: cloneRecords(batch[i : i+1])[0], at: time.Now()}
+			s.b.history[s.t.Topic.Name] = append(s.b.history[s.t.Topic.Name], r)
+		}
+	}
+	return err
+}
+
+func (b *toy) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	for _, t := range s.Topics {
+		if err := b.Declare(ctx, t, s.Topology); err != nil {
+			return nil, err
+		}
+	}
+	s.Topology = driver.Declare
+	if b.wrong == fixesNowLate {
+		return &lateReceiver{toy: b, s: s, Receiver: nowhere{}}, nil
+	}
+	b.mu.Lock()
+	b.readers++
+	s.Group = fmt.Sprintf("reader-%d", b.readers)
+	b.mu.Unlock()
+	r, err := b.Broker.OpenGroup(ctx, s)
+	if err != nil || !s.From.Head && s.From.Time.IsZero() {
+		return r, err
+	}
+	old, err := b.Broker.OpenSender(ctx, driver.Target{Topic: s.Topics[0], Group: s.Group})
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	past := slices.Clone(b.history[s.Topics[0].Name])
+	b.mu.Unlock()
+	for _, p := range past {
+		if !p.at.Before(s.From.Time) {
+			err = errors.Join(err, old.Send(ctx, []driver.Record{p.r}))
+		}
+	}
+	return r, errors.Join(err, old.Close(ctx))
+}
+
+func (b *toy) OpenSequence(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	r, err := b.OpenQueue(ctx, s)
+	return b.inTurn(s, r), err
+}
+
+func (b *toy) OpenGroupSequence(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	r, err := b.OpenGroup(ctx, s)
+	return b.inTurn(s, r), err
+}
+
+// inTurn is a receiver that receives once no other of the source has the turn, and keeps it until it is closed.
+func (b *toy) inTurn(s driver.Source, r driver.Receiver) driver.Receiver {
+	if r == nil {
+		return nil
+	}
+	t := &turnReceiver{Receiver: r, wrong: b.wrong, gone: make(chan struct{})}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, topic := range s.Topics {
+		name := topic.Name + "/" + s.Group
+		if b.turns[name] == nil {
+			b.turns[name] = make(chan struct{}, 1)
+		}
+		t.turns = append(t.turns, b.turns[name])
+	}
+	return t
+}
+
+type turnReceiver struct {
+	driver.Receiver
+	wrong toyFault
+	turns []chan struct{}
+	gone  chan struct{}
+	once  sync.Once
+
+	mu  sync.Mutex // guards the fields below
+	has int        // how many of the turns
+}
+
+func (r *turnReceiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
+	if r.wrong == sharesKeys {
+		return r.Receiver.Receive(ctx, dst)
+	}
+	r.mu.Lock()
+	has := r.has
+	r.mu.Unlock()
+	for ; has < len(r.turns); has++ {
+		select {
+		case <-r.gone:
+			return dst, driver.ErrClosed
+		case r.turns[has] <- struct{}{}:
+		case <-ctx.Done():
+			return r.Receiver.Receive(ctx, dst[:len(dst):len(dst)])
+		}
+		r.mu.Lock()
+		r.has++
+		r.mu.Unlock()
+	}
+	return r.Receiver.Receive(ctx, dst)
+}
+
+func (r *turnReceiver) Close(ctx context.Context) error {
+	err := r.Receiver.Close(ctx)
+	r.once.Do(func() {
+		close(r.gone)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, turn := range r.turns[:r.has] {
+			<-turn
+		}
+		r.has = 0
+	})
+	return err
+}
+
+func (b *toy) OpenTransacted(ctx context.Context, s driver.Source) (driver.TxReceiver, error) {
+	r, err := b.OpenQueue(ctx, s)
+	return &toyTxReceiver{r: r, b: b}, err
+}
+
+type toyTxReceiver struct {
+	r driver.Receiver
+	b *toy
+}
+
+func (x *toyTxReceiver) Next(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, driver.Tx, error) {
+	n := len(dst)
+	dst, err := x.r.Receive(ctx, dst)
+	return dst, &toyTx{x: x, in: slices.Clone(dst[n:])}, err
+}
+
+func (x *toyTxReceiver) Close(ctx context.Context) error { return x.r.Close(ctx) }
+
+type toyTx struct {
+	x   *toyTxReceiver
+	in  []*driver.Delivery
+	out []driver.Record
+	to  []driver.Target
+}
+
+func (t *toyTx) Send(ctx context.Context, to driver.Target, batch []driver.Record) error {
+	if t.x.b.wrong == sendsAtOnce {
+		return t.x.b.sendTo(ctx, to, batch)
+	}
+	for _, r := range cloneRecords(batch) {
+		t.out, t.to = append(t.out, r), append(t.to, to)
+	}
+	return nil
+}
+
+func (t *toyTx) Commit(ctx context.Context, done []driver.Settlement) error {
+	for i, r := range t.out {
+		if err := t.x.b.sendTo(ctx, t.to[i], []driver.Record{r}); err != nil {
+			return err
+		}
+	}
+	if t.x.b.wrong == commitsAll {
+		return t.x.r.Settle(ctx, settlements(driver.Done, t.in...))
+	}
+	for _, d := range t.in {
+		if !slices.ContainsFunc(done, func(s driver.Settlement) bool { return s.Delivery == d }) {
+			done = append(done, driver.Settlement{Delivery: d})
+		}
+	}
+	return t.x.r.Settle(ctx, done)
+}
+
+func (b *toy) sendTo(ctx context.Context, to driver.Target, batch []driver.Record) error {
+	s, err := b.OpenSender(ctx, to)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Send(ctx, batch), s.Close(ctx))
+}
+
+func (t *toyTx) Abort(ctx context.Context) error {
+	if t.x.b.wrong == forgetsOnAbort {
+		return t.x.r.Settle(ctx, settlements(driver.Done, t.in...))
+	}
+	return t.x.r.Settle(ctx, settlements(driver.Release, t.in...))
+}
