@@ -147,17 +147,7 @@ func (l *lane) settleBatch(batch []*driver.Delivery, outcomes []Outcome) {
 		}
 		settlements = append(settlements, s)
 	}
-	w.moveAll(moves)
-	w.mu.Lock()
-	if w.late {
-		w.mu.Unlock()
-		w.tellTooLate(len(settlements))
-		return
-	}
-	for _, s := range settlements {
-		w.settleLocked(s)
-	}
-	w.mu.Unlock()
+	w.handOver(l, settlements, moves)
 	clear(moves)
 	clear(settlements)
 	l.bulk.settlements, l.bulk.moves = settlements, moves

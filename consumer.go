@@ -36,6 +36,7 @@ type Consumer struct {
 	newBulk func(c *Consumer) batchFunc // of batches
 
 	mu      sync.Mutex // guards the fields below
+	opening bool       // Prepare is under way
 	running *running   // nil when not running
 	pauses  map[*pause]struct{}
 	last    Health // of the run before
@@ -167,7 +168,7 @@ func (c *consumeSpec) credit(volatile bool) int {
 	if volatile {
 		least = minVolatilePrefetch
 	}
-	return max(least, 2*c.inHand())
+	return max(least, c.inHand(), 2*c.inHand()) // twice of a huge number is negative
 }
 
 // Name returns the consumer's name: that of the [Name] option, else its topic's, with its group's.
@@ -181,21 +182,16 @@ func (c *Consumer) Run(ctx context.Context) error { return Run(ctx, c) }
 // has ended it drains and closes, and when [Run] does so because another runner cannot start, it only closes. Run calls
 // both.
 func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) error, err error) {
+	if c == nil || c.source == nil {
+		return nil, &Error{Op: "consume", Err: errors.New("the consumer is nil or the zero value; make one with Consume")}
+	}
 	if err := errors.Join(c.source.err(), errors.Join(c.spec.errs...)); err != nil {
 		return nil, c.fail(err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running != nil {
-		return nil, c.fail(ErrAlreadyRunning)
-	}
-	r := newRunning(ctx, c)
-	if err := r.open(ctx); err != nil {
-		r.close()
+	r, err := c.open(ctx)
+	if err != nil {
 		return nil, c.fail(err)
 	}
-	r.paused.Store(c.armPausesLocked() > 0)
-	c.running = r
 	r.fleet.join(r)
 	return func(ctx context.Context) error {
 		err := r.run(ctx)
@@ -211,6 +207,31 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 		r.emit(&Stopped{Origin: r.origin, Err: err})
 		return err
 	}, nil
+}
+
+// open opens a run. A broker that is slow to answer holds up nobody who asks for the consumer's health, or pauses it.
+func (c *Consumer) open(ctx context.Context) (*running, error) {
+	c.mu.Lock()
+	busy := c.opening || c.running != nil
+	c.opening = c.opening || !busy
+	c.mu.Unlock()
+	if busy {
+		return nil, ErrAlreadyRunning
+	}
+	r := newRunning(ctx, c)
+	err := r.open(ctx)
+	if err != nil {
+		r.close()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opening = false
+	if err != nil {
+		return nil, err
+	}
+	r.paused.Store(c.armPausesLocked() > 0)
+	c.running = r
+	return r, nil
 }
 
 func (c *Consumer) fail(err error) error {

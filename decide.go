@@ -1,6 +1,7 @@
 package wherry
 
 import (
+	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -140,7 +141,7 @@ func errorText(err error) string {
 	if err == nil {
 		return "no error given"
 	}
-	s := err.Error()
+	s := textOf(err)
 	if len(s) > maxErrorText {
 		cut := maxErrorText
 		for cut > 0 && !utf8.RuneStart(s[cut]) {
@@ -152,4 +153,14 @@ func errorText(err error) string {
 		s = string([]rune(s))
 	}
 	return s
+}
+
+// textOf is an error's text, also of one that cannot tell it: the nil pointer that a handler returned as an error.
+func textOf(err error) (s string) {
+	defer func() {
+		if v := recover(); v != nil {
+			s = fmt.Sprintf("%T, whose Error panicked: %v", err, v)
+		}
+	}()
+	return err.Error()
 }

@@ -78,12 +78,17 @@ func bindDecode[T any](c Codec[T]) func(d *driver.Delivery, v *T) error {
 	if dd, ok := c.(deliveryDecoder[T]); ok {
 		return dd.decodeDelivery
 	}
-	if codecReuses(c) {
-		return func(d *driver.Delivery, v *T) error { return c.Decode(d.Body, v) }
-	}
-	return func(d *driver.Delivery, v *T) error {
-		var zero T
-		*v = zero
+	reuses := codecReuses(c)
+	return func(d *driver.Delivery, v *T) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("the codec panicked: %v", v)
+			}
+		}()
+		if !reuses {
+			var zero T
+			*v = zero
+		}
 		return c.Decode(d.Body, v)
 	}
 }

@@ -80,7 +80,7 @@ func (j *joiner) send(ctx context.Context, e *encoding) error {
 	defer j.open.Done()
 	it := &joined{enc: e, result: make(chan error, 1), lead: make(chan struct{}, 1), by: time.Now().Add(j.timeout)}
 	if deadline, ok := ctx.Deadline(); !ok {
-		timer := time.NewTimer(j.timeout + joinSlack)
+		timer := time.NewTimer(max(j.timeout, j.timeout+joinSlack)) // the sum of a huge timeout is negative
 		defer timer.Stop()
 		it.late = timer.C
 	} else if deadline.After(it.by) {

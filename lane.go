@@ -149,7 +149,7 @@ func (l *lane) round(s driver.Settlement) {
 func (l *lane) conclude(d *driver.Delivery, o Outcome) driver.Settlement {
 	s, m := l.w.decide(l, d, o)
 	if m != nil {
-		l.w.move(m.out, m)
+		l.w.handOver(l, nil, []*move{m})
 	}
 	return s
 }

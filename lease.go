@@ -110,8 +110,8 @@ func (l *leases) extend() {
 		err = l.w.extender.Extend(ctx, ds)
 		stop()
 	}
-	l.unlock()
 	if err == nil {
+		l.unlock()
 		return
 	}
 	lost := 0
@@ -121,6 +121,7 @@ func (l *leases) extend() {
 			lost++
 		}
 	}
+	l.unlock() // not before: a delivery that is settled may be used again, and is then another
 	l.w.r.emit(&SettleFailed{Origin: l.w.r.origin, Count: max(lost, 1), Err: err})
 }
 

@@ -40,18 +40,26 @@ type mover struct {
 	stuck error      // why the last try failed; nil when it did not
 }
 
-// move hands moves to the mover of their outlet.
-func (w *worker) move(out *outlet, ms ...*move) {
-	if m := w.moverOf(out); m != nil {
-		m.add(ms...)
+// handOver gives what the lane has decided to the movers and to the broker, and takes it out of the lane's hands in the same
+// step: whoever counts the deliveries of a tenure finds each of them once. An abandoned handler comes too late for that.
+func (w *worker) handOver(l *lane, settlements []driver.Settlement, moves []*move) {
+	w.mu.Lock()
+	if w.late || w.done {
+		w.mu.Unlock()
+		w.tellTooLate(len(settlements) + len(moves))
 		return
 	}
-	w.tellTooLate(len(ms))
+	w.moveLocked(moves)
+	for _, s := range settlements {
+		w.settleLocked(s)
+	}
+	w.finishLocked(l)
+	w.mu.Unlock()
 }
 
-// moveAll hands the moves of a batch to their movers, those of one mover together.
-func (w *worker) moveAll(ms []*move) {
-	for _, out := range []*outlet{w.r.retries, w.r.dead} {
+// moveLocked hands moves to their movers, those of one mover together.
+func (w *worker) moveLocked(ms []*move) {
+	for _, out := range [...]*outlet{w.r.retries, w.r.dead} {
 		var own []*move
 		for _, m := range ms {
 			if m.out == out {
@@ -59,21 +67,16 @@ func (w *worker) moveAll(ms []*move) {
 			}
 		}
 		if len(own) > 0 {
-			w.move(out, own...)
+			w.moverLocked(out).add(own...)
 		}
 	}
 }
 
-// moverOf is the mover to an outlet, nil when the movers have finished and a handler that was abandoned comes too late.
-func (w *worker) moverOf(out *outlet) *mover {
+// moverLocked is the mover to an outlet.
+func (w *worker) moverLocked(out *outlet) *mover {
 	i := 0
 	if w.r.dead != nil && out == w.r.dead {
 		i = 1
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.late || w.done {
-		return nil
 	}
 	if w.movers[i] == nil {
 		m := &mover{

@@ -35,6 +35,9 @@ func (c *Consumer) PauseFor(d time.Duration, why string) (resume func()) {
 
 func (c *Consumer) pause(p *pause) (resume func()) {
 	c.mu.Lock()
+	if c.pauses == nil {
+		c.pauses = make(map[*pause]struct{})
+	}
 	c.pauses[p] = struct{}{}
 	first := len(c.pauses) == 1
 	r := c.running

@@ -83,6 +83,9 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 		more := yield(one, nil)
 		s = driver.Settlement{Delivery: d}
 		if one.settled {
+			if ctx.Err() != nil {
+				r.draining.Store(true) // what failed has failed with its loop's context
+			}
 			s = p.lane.conclude(d, one.outcome)
 		}
 		if !more {
@@ -111,10 +114,14 @@ func newPuller(ctx context.Context, r *running) *puller {
 	if r.holds != nil {
 		p.beside.Go(func() { r.holds.run(intake) })
 	}
-	release := context.AfterFunc(intake, func() {
-		r.draining.Store(true) // what fails from now on fails with its loop's context
-		p.w.stop()             // the loop may be parked
+	p.beside.Go(func() {
+		select {
+		case <-r.failed: // the receive that found out waits for the end of the intake
+			stop()
+		case <-intake.Done():
+		}
 	})
+	release := context.AfterFunc(intake, p.w.stop) // the loop may be parked
 	p.stop = func() {
 		release()
 		stop()

@@ -10,6 +10,9 @@ import (
 )
 
 const (
+	// mostReceived is the most that one Receive brings. Only memory is bounded by it: a larger credit is used up by several.
+	mostReceived = 4096
+
 	firstReceiveBackoff = 100 * time.Millisecond
 	maxReceiveBackoff   = 2 * time.Second
 
@@ -27,7 +30,8 @@ func (w *worker) receiveLocked(ctx context.Context) {
 		w.flushLocked()
 	}
 	room := w.credit - w.unsettled
-	dst := w.spaceLocked()[:0:max(room, 1)]
+	space := w.spaceLocked()
+	dst := space[:0:min(max(room, 1), len(space))]
 	w.asked = w.r.clock.now()
 	w.mu.Unlock()
 
@@ -56,7 +60,7 @@ func (w *worker) receiveLocked(ctx context.Context) {
 // spaceLocked is where the next Receive appends: of two arrays, the one that is not the buffer.
 func (w *worker) spaceLocked() []*driver.Delivery {
 	if w.space[w.turn] == nil {
-		w.space[w.turn] = make([]*driver.Delivery, w.credit)
+		w.space[w.turn] = make([]*driver.Delivery, min(w.credit, mostReceived))
 	}
 	return w.space[w.turn]
 }

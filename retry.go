@@ -28,7 +28,8 @@ type RetryPolicy struct {
 	// shorter. Default 0.2; [NoJitter] is none.
 	Jitter float64
 	// ForError may choose another policy by the error of the attempt that failed; nil keeps this one. It is called with
-	// nil errors too, must be safe for concurrent use, and its result's own ForError is not asked.
+	// nil errors too, must be safe for concurrent use, and its result's own ForError is not asked. One that panics has
+	// chosen nothing.
 	ForError func(err error) *RetryPolicy
 }
 
@@ -135,10 +136,20 @@ func (p *RetryPolicy) forError(err error) *RetryPolicy {
 	if p.ForError == nil {
 		return p
 	}
-	other := p.ForError(err)
+	other := p.askForError(err)
 	if other == nil {
 		return p
 	}
 	filled := other.withDefaults()
 	return &filled
+}
+
+// askForError is nil, as if the function had chosen nothing, when it panics: the message is retried all the same.
+func (p *RetryPolicy) askForError(err error) (other *RetryPolicy) {
+	defer func() {
+		if recover() != nil {
+			other = nil
+		}
+	}()
+	return p.ForError(err)
 }

@@ -114,7 +114,9 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 	w.mu.Lock()
 	if w.late {
 		w.mu.Unlock()
-		w.tellTooLate(1)
+		if s.Delivery != nil {
+			w.tellTooLate(1)
+		}
 		return nil
 	}
 	w.finishLocked(l)
