@@ -62,6 +62,10 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 	bytes := first.Size()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if soon := time.Now().Add(time.Millisecond); w.first && due.Before(soon) {
+		due = soon // a batch is to have what there is, and that was not asked yet
+	}
+	w.first = false
 	for len(b.held) < spec.batchSize && bytes < spec.batchBytes {
 		if w.stopped || w.intake.Err() != nil || w.r.paused.Load() {
 			for _, d := range b.held {
@@ -70,6 +74,9 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 			l.release()
 			w.flushLocked()
 			return nil
+		}
+		if len(b.held) > 0 && w.nextIsSuspectLocked() {
+			break // it has a batch of its own
 		}
 		if d := w.popLocked(); d != nil {
 			b.held = append(b.held, d)

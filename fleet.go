@@ -14,6 +14,8 @@ const emptyPoll = 2 * time.Millisecond
 // A fleet is the consumers of one Run. A broker that forgets at exit is emptied before they stop, and that takes all of
 // them: a handler of one publishes what another consumes.
 type fleet struct {
+	quarantine quarantine
+
 	mu      sync.Mutex // guards the field below
 	members map[*running]struct{}
 }

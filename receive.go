@@ -29,7 +29,7 @@ func (w *worker) receiveLocked(ctx context.Context) {
 	if w.owingLocked() {
 		w.flushLocked()
 	}
-	room := w.credit - w.unsettled
+	room := min(w.credit-w.unsettled, w.window)
 	space := w.spaceLocked()
 	dst := space[:0:min(max(room, 1), len(space))]
 	w.asked = w.r.clock.now()
@@ -73,6 +73,9 @@ func (w *worker) acceptLocked(got []*driver.Delivery) {
 	w.leases.addLocked(got)
 	if w.tenures.any() {
 		w.dropEndedLocked()
+	}
+	if w.info.HasCount {
+		w.inspectLocked()
 	}
 }
 

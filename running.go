@@ -34,6 +34,7 @@ type running struct {
 
 	volatile bool
 	paused   atomic.Bool
+	closed   atomic.Bool   // by the fleet's quarantine
 	draining atomic.Bool   // the handlers' context has ended
 	failed   chan struct{} // closed by the first fail
 	failOnce sync.Once

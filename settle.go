@@ -63,12 +63,7 @@ func (w *worker) flushLocked() {
 	if w.done {
 		return // the receiver is about to be closed, and what it did not hear goes back
 	}
-	f := w.out
-	w.out = w.freshLocked()
-	for i := range f.batch {
-		f.tenures = append(f.tenures, f.batch[i].Delivery.Tenure)
-	}
-	w.flying = append(w.flying, f)
+	f := w.departLocked()
 	if !w.info.Volatile {
 		w.settling.Go(func() {
 			if err := w.settle(f); err != nil {
@@ -80,6 +75,22 @@ func (w *worker) flushLocked() {
 		})
 		return
 	}
+	w.settleNowLocked(f)
+}
+
+// departLocked is what is decided, on its way.
+func (w *worker) departLocked() *flush {
+	f := w.out
+	w.out = w.freshLocked()
+	for i := range f.batch {
+		f.tenures = append(f.tenures, f.batch[i].Delivery.Tenure)
+	}
+	w.flying = append(w.flying, f)
+	return f
+}
+
+// settleNowLocked waits for the broker's first answer, without the lock.
+func (w *worker) settleNowLocked(f *flush) {
 	w.settling.Add(1)
 	defer w.settling.Done()
 	w.mu.Unlock()

@@ -38,6 +38,11 @@ type worker struct {
 	asked     driver.Stamp // when the Receive in progress began; 0 when there is none
 	away      bool         // its broker does not answer
 	failures  int          // of Receive, in a row
+	window    int          // the most that the next Receive may bring
+	started   bool         // something was received
+	first     bool         // and that was the one message of the first Receive: there may be more
+	suspect   *driver.Delivery
+	isolating bool // the others of a buffer are on their way back: no lane takes what stays
 	waking    bool
 	starved   bool // nobody receives because the credit is used up
 	stopped   bool
@@ -65,6 +70,10 @@ func newWorker(r *running, recv driver.Receiver) *worker {
 	w.settleBatch = max(w.info.SettleBatch, 1)
 	w.linger = w.info.SettleLinger
 	setDefault(&w.linger, time.Millisecond)
+	w.window = w.credit
+	if w.info.HasCount && !w.info.Volatile {
+		w.window = 1
+	}
 	w.extender, _ = recv.(driver.Extender)
 	w.leases.init(w)
 	return w
@@ -136,12 +145,14 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			w.parkLocked(l)
 			continue
 		}
-		if d := w.popLocked(); d != nil {
-			l.hold(d, w.r.clock.now())
-			w.lingerLocked()
-			w.wakeLocked()
-			w.mu.Unlock()
-			return d
+		if !w.isolating {
+			if d := w.popLocked(); d != nil {
+				l.hold(d, w.r.clock.now())
+				w.lingerLocked()
+				w.wakeLocked()
+				w.mu.Unlock()
+				return d
+			}
 		}
 		if w.receiving || !w.roomLocked() {
 			w.parkLocked(l)
@@ -154,6 +165,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 // finishLocked notes that the lane has nothing in hand.
 func (w *worker) finishLocked(l *lane) {
 	w.handled += uint64(l.countLocked())
+	w.survivedLocked(l)
 	l.release()
 }
 
@@ -213,7 +225,7 @@ func (w *worker) wakeAllLocked() {
 // that receive overwrite each other's buffer.
 func (w *worker) roomLocked() bool {
 	w.starved = w.unsettled >= w.credit
-	return !w.starved
+	return !w.starved && !w.r.closed.Load()
 }
 
 // dropBufferLocked gives what no lane has touched back to the broker.

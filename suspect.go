@@ -1,0 +1,90 @@
+package wherry
+
+import (
+	"slices"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A suspect is a message that was delivered often without an outcome: either it kills its process, or it was in the hands
+// of one that another message killed. A worker that receives one gives back whatever else it took and handles it alone, so
+// that a process which dies then dies with the guilty one in hand and no other. Only that one comes to MaxDelivered.
+//
+// The first Receive of a worker brings one message for the same reason, where messages outlive the process: what is only
+// received is counted too, and should not be where the first message kills the process each time that it starts.
+
+// suspectedAfter is the number of deliveries after which a message is a suspect.
+func (c *consumeSpec) suspectedAfter() int { return max(c.maxDelivered/2, 1) }
+
+// firstSuspectLocked is the place of the first in the buffer, -1 where there is none. What is refused without a handler call
+// harms nobody.
+func (w *worker) firstSuspectLocked() int {
+	least, most := w.r.c.spec.suspectedAfter(), w.r.c.spec.maxDelivered
+	for i := w.head; i < len(w.buf); i++ {
+		if n := w.buf[i].Delivered; n > least && n <= most {
+			return i
+		}
+	}
+	return -1
+}
+
+// inspectLocked looks for suspects in the buffer that was just received. Where there is one it alone stays, if no other
+// worker has one, and after that each clean Receive may bring twice as many as the one before.
+func (w *worker) inspectLocked() {
+	first := w.firstSuspectLocked()
+	switch {
+	case first >= 0:
+		w.window = 1
+		w.isolateLocked(first)
+	case w.started:
+		w.window = min(2*w.window, w.credit)
+	default:
+		w.window, w.first = w.credit, w.window < w.credit
+	}
+	w.started = true
+}
+
+// isolateLocked gives everything in the buffer but one back to the broker, and where another has to be handled before, that
+// one too. It gives up the lock until the broker has answered, during which no lane takes the one.
+func (w *worker) isolateLocked(suspect int) {
+	one := w.buf[suspect]
+	back := len(w.buf) - w.head
+	if w.r.fleet.quarantine.enter(w) {
+		w.buf[suspect] = w.buf[w.head]
+		w.buf[w.head] = nil
+		w.suspect = one
+		back--
+	}
+	for _, d := range w.buf[w.head:] {
+		if d != nil {
+			w.settleLocked(driver.Settlement{Delivery: d})
+		}
+	}
+	clear(w.buf[w.head:])
+	w.buf = w.buf[:w.head]
+	if w.suspect == one {
+		w.buf = append(w.buf, one)
+	}
+	if back == 0 || w.done {
+		return
+	}
+	w.isolating = true
+	w.settleNowLocked(w.departLocked())
+	w.isolating = false
+	if w.r.listening() {
+		w.tellLocked(&Released{Origin: w.r.origin, Count: back, Why: "one message may kill the process, and is handled alone"})
+	}
+}
+
+// nextIsSuspectLocked reports whether the first of the buffer is to be handled alone.
+func (w *worker) nextIsSuspectLocked() bool {
+	return w.suspect != nil && w.head < len(w.buf) && w.buf[w.head] == w.suspect
+}
+
+// survivedLocked notes that a lane is done with what it had in hand.
+func (w *worker) survivedLocked(l *lane) {
+	if w.suspect != nil && slices.Contains(l.heldLocked(), w.suspect) {
+		w.suspect = nil
+		w.r.fleet.quarantine.leave(w)
+	}
+}
