@@ -26,7 +26,7 @@ const (
 	Hold    Ability = "hold"    // driver.Holder
 	Bounded Ability = "bounded" // SendLimits().MaxRecord is set
 
-	// A receiver's ability is found for each way to receive; see [Ability.Of].
+	// Lease and those below it are found for each way to receive; see [Ability.Of].
 	Lease   Ability = "lease"   // driver.Extender, and Info().Lease is set
 	Revoke  Ability = "revoke"  // driver.Revoker
 	Waiting Ability = "waiting" // driver.Waiter

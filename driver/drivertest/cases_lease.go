@@ -79,7 +79,7 @@ func (l *line) lose(r *receiver, records []driver.Record) (*receiver, []*driver.
 
 func leaseExpires(t *T) {
 	l := t.line()
-	r := l.receiver()
+	r := l.receiver().letExpire()
 	records := t.batch(3)
 	l.send(records...)
 	start := time.Now()
@@ -98,7 +98,7 @@ func leaseExpires(t *T) {
 
 func leaseExtended(t *T) {
 	l := t.line()
-	r := l.receiver()
+	r := l.receiver().letExpire()
 	other := l.receiver()
 	records := t.batch(10)
 	l.send(records...)
@@ -121,7 +121,7 @@ func leaseExtended(t *T) {
 
 func leaseLost(t *T) {
 	l := t.line()
-	s, r := l.sender(), l.receiver()
+	s, r := l.sender(), l.receiver().letExpire()
 	old := t.batch(2)
 	s.send(old...)
 	lost := r.expect(old...)
@@ -146,7 +146,7 @@ func leaseLost(t *T) {
 
 func lateAfterLease(t *T) {
 	l := t.line()
-	s, r := l.sender(), l.receiver()
+	s, r := l.sender(), l.receiver().letExpire()
 	old := t.batch(2)
 	s.send(old...)
 	lost := r.expect(old...)
@@ -175,7 +175,7 @@ func lateAfterLease(t *T) {
 
 func leaseStartsAtReceive(t *T) {
 	l := t.line()
-	r := l.receiver()
+	r := l.receiver().letExpire()
 	other := l.receiver()
 	records := t.batch(20)
 	l.send(records...)
@@ -201,7 +201,7 @@ func expiredBehindMany(t *T) {
 	const kept, lost = 120, 30
 	src := l.source()
 	src.Prefetch = kept
-	busy, dead := l.receiverOf(src), l.receiver()
+	busy, dead := l.receiverOf(src).letExpire(), l.receiver().letExpire()
 	s := l.sender()
 	first := t.batch(kept)
 	s.send(first...)
@@ -223,7 +223,7 @@ func expiredBehindMany(t *T) {
 
 func extendClosed(t *T) {
 	l := t.line()
-	r := l.receiver()
+	r := l.receiver().letExpire()
 	records := t.batch(2)
 	l.send(records...)
 	ds := r.expect(records...)

@@ -226,6 +226,7 @@ func staleInBatch(t *T) {
 
 	batch := settlements(driver.Done, ds[1:]...)
 	batch = slices.Insert(batch, 2, driver.Settlement{Delivery: old, Verdict: driver.Done})
+	r.forget(ds[1:]...)
 	ctx := t.soon()
 	err := r.raw(ctx, batch...)
 	wantBack := map[string]bool{}
@@ -234,7 +235,6 @@ func staleInBatch(t *T) {
 			wantBack[batch[i].Delivery.ID.String()] = true // not settled, so still as it was
 		}
 	}
-	r.forget(ds[1:]...)
 	r.close()
 	next := l.receiver()
 	back := next.upTo(len(wantBack)+1, t.h.Quiet)
@@ -250,10 +250,11 @@ func staleInBatch(t *T) {
 	next.done(back...)
 }
 
-// forget drops deliveries whose settlement the case judged itself.
+// forget drops deliveries whose settlement the case judges itself.
 func (r *receiver) forget(ds ...*driver.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.untilFree(settlements(driver.Done, ds...))
 	for _, d := range ds {
 		delete(r.held, d)
 	}

@@ -11,14 +11,16 @@ import (
 )
 
 // A receiver is a driver.Receiver under observation: what it brings must keep the rules of deliveries, and stay as it
-// is until it is settled, even after the receiver was closed. Revocations are read always; one is answered when nothing
-// of its tenure is held any more.
+// is until it is settled, even after the receiver was closed. What is in hand is extended, as the engine does it, and
+// revocations are read always; one is answered when nothing of its tenure is held any more.
 type receiver struct {
 	t      *T
 	r      driver.Receiver
 	info   driver.Info
 	topics []string
-	most   int // in hand at once, as the source said
+	most   int           // in hand at once, as the source said
+	closed chan struct{} // by close
+	ended  sync.Once     // for closed
 
 	mu      sync.Mutex // guards the fields below
 	held    map[*driver.Delivery]held
@@ -28,16 +30,23 @@ type receiver struct {
 	owed    []driver.Revocation // not yet answered
 	told    []driver.Revocation // all that came
 	manual  bool                // the case answers revocations itself
+	expires bool                // the case extends leases itself, or does not
+	lent    map[*driver.Delivery]bool
+	free    *sync.Cond // signals that nothing is lent to an Extend any more
 	lastErr error
 }
 
 func watchReceiver(t *T, r driver.Receiver, s driver.Source) *receiver {
-	w := &receiver{t: t, r: r, info: r.Info(), held: map[*driver.Delivery]held{}, seen: tokens{}, most: s.Prefetch}
+	w := &receiver{t: t, r: r, info: r.Info(), held: map[*driver.Delivery]held{}, seen: tokens{}, most: s.Prefetch, closed: make(chan struct{})}
 	for i := range s.Topics {
 		w.topics = append(w.topics, s.Topics[i].Name)
 	}
 	if rv, ok := r.(driver.Revoker); ok {
 		go w.readRevocations(rv.Revocations())
+	}
+	w.free = sync.NewCond(&w.mu)
+	if e, ok := r.(driver.Extender); ok && w.info.Lease > 0 {
+		go w.keepLeases(e)
 	}
 	t.Cleanup(w.checkParted)
 	t.Cleanup(w.close)
@@ -46,6 +55,7 @@ func watchReceiver(t *T, r driver.Receiver, s driver.Source) *receiver {
 
 // close closes the receiver. What it held must stay intact from then on to the end of the case.
 func (r *receiver) close() {
+	r.ended.Do(func() { close(r.closed) })
 	r.t.closing("Receiver.Close", r.r.Close)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,6 +219,7 @@ func (r *receiver) settle(ctx context.Context, batch ...driver.Settlement) error
 	t := r.t
 	pictures := make([]held, len(batch))
 	r.mu.Lock()
+	r.untilFree(batch)
 	for i := range batch {
 		h := r.held[batch[i].Delivery]
 		if h.d == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/mem"
 )
 
 func TestRunOwnCases(t *testing.T) { //nolint:tparallel // Run makes its sub-tests parallel itself, where it can.
@@ -174,3 +175,19 @@ func TestBrokerWithNothingToReceiveFails(t *testing.T) {
 
 // senderOnly hides every ability of a broker.
 type senderOnly struct{ driver.Broker }
+
+// Brokers outside the process run in real time, without a bubble.
+func TestRealTime(t *testing.T) {
+	t.Parallel()
+	h := plain(mem.Config{Lease: 2 * time.Second})
+	h.Virtual, h.Wait, h.Quiet = false, 4*time.Second, 50*time.Millisecond
+	for _, name := range []string{
+		"send/limits", "queue/send/round-trip", "queue/receive/stop", "queue/close/beside-receive", "group/hold/due",
+		"queue/delay/release", "queue/bounds/goroutines", "queue/fault/cut", "group/load/ledger", "queue/engine/dead-letter",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			RunCase(t, h, name)
+		})
+	}
+}

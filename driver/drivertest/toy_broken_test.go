@@ -91,7 +91,7 @@ func toyHarness(wrong toyFault) Harness {
 	}
 }
 
-func TestToyPasses(t *testing.T) {
+func TestToyPasses(t *testing.T) { //nolint:tparallel // Run is this package's, and its cases are parallel.
 	t.Parallel()
 	Run(t, toyHarness(sound))
 }

@@ -95,7 +95,7 @@ func (b *toy) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Receiv
 	b.readers++
 	s.Group = fmt.Sprintf("reader-%d", b.readers)
 	b.mu.Unlock()
-	r, err := b.Broker.OpenGroup(ctx, s)
+	r, err := b.OpenGroup(ctx, s)
 	if err != nil || !s.From.Head && s.From.Time.IsZero() {
 		return r, err
 	}
@@ -166,7 +166,7 @@ func (r *turnReceiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*
 			return dst, driver.ErrClosed
 		case r.turns[has] <- struct{}{}:
 		case <-ctx.Done():
-			return r.Receiver.Receive(ctx, dst[:len(dst):len(dst)])
+			return r.Receiver.Receive(ctx, slices.Clip(dst))
 		}
 		r.mu.Lock()
 		r.has++
