@@ -139,7 +139,9 @@ func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []B
 		return h(ctx, own)
 	})
 	for _, wrap := range slices.Backward(chain) {
-		next = wrap(b.whole(next))
+		if next = wrap(b.whole(next)); next == nil {
+			panic("a middleware returned nil") //nolint:forbidigo // It becomes an error where the lanes are built.
+		}
 	}
 	decode := bindDecode(t.codec)
 	return func(ctx context.Context, ds []*driver.Delivery, dst []Outcome, panicked func(any) error) []Outcome {

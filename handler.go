@@ -51,7 +51,9 @@ func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Midd
 		return h(ctx, own)
 	})
 	for _, wrap := range slices.Backward(chain) {
-		next = wrap(next)
+		if next = wrap(next); next == nil {
+			panic("a middleware returned nil") //nolint:forbidigo // It becomes an error where the lanes are built.
+		}
 	}
 	decode := bindDecode(t.codec)
 	return func(ctx context.Context, d *driver.Delivery) Outcome {

@@ -28,8 +28,9 @@ type RetryPolicy struct {
 	// shorter. Default 0.2; [NoJitter] is none.
 	Jitter float64
 	// ForError may choose another policy by the error of the attempt that failed; nil keeps this one. It is called with
-	// nil errors too, must be safe for concurrent use, and its result's own ForError is not asked. One that panics has
-	// chosen nothing.
+	// nil errors too, must be safe for concurrent use, and its result's own ForError is not asked. One that panics, or
+	// chooses a policy that RetryWith would refuse, has chosen nothing. What the chosen policy leaves zero has the default's
+	// value, not this one's.
 	ForError func(err error) *RetryPolicy
 }
 
@@ -137,7 +138,7 @@ func (p *RetryPolicy) forError(err error) *RetryPolicy {
 		return p
 	}
 	other := p.askForError(err)
-	if other == nil {
+	if other == nil || other.validate() != nil {
 		return p
 	}
 	filled := other.withDefaults()

@@ -79,3 +79,43 @@ func TestPublishAllRefusesOneID(t *testing.T) {
 	assert.Equal(t, depthOf(t, b, "orders"), 0)
 	assert.NoError(t, p.Close(t.Context()))
 }
+
+// What cannot be built is an error before anything is received.
+func TestMiddlewareThatCannotBeBuilt(t *testing.T) {
+	t.Parallel()
+	b := newMem(t)
+	publish(t, b, orders, order{ID: 1})
+	one := func(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() }
+	many := func(context.Context, *wherry.MessageBatch[order]) wherry.Outcome { return wherry.Ack() }
+	none := func(wherry.Next) wherry.Next { return nil }
+	noBatch := func(wherry.BatchNext) wherry.BatchNext { return nil }
+	bad := func(wherry.Next) wherry.Next { panic("no licence") }
+	for want, c := range map[string]*wherry.Consumer{
+		"a middleware returned nil":    wherry.Consume(wherry.Queue(b, orders), one, wherry.Use(none)),
+		"a middleware returned nil ":   wherry.ConsumeBatch(wherry.Queue(b, orders), many, wherry.UseBatch(noBatch)),
+		"build middleware: no licence": wherry.Consume(wherry.Queue(b, orders), one, wherry.Use(bad), wherry.Workers(3)),
+	} {
+		err := wherry.Run(t.Context(), c)
+		assert.True(t, err != nil && strings.Contains(err.Error(), strings.TrimSpace(want)), want)
+	}
+	assert.Equal(t, depthOf(t, b, "orders"), 1)
+}
+
+// A policy of an error that is no policy leaves the consumer's in force.
+func TestInvalidPolicyOfAnError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		publish(t, b, orders, order{ID: 1})
+		var seen calls
+		r := start(t, wherry.Consume(wherry.Queue(b, orders), func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
+			seen.add("%d", m.Attempt())
+			return wherry.Retry(nil)
+		}, wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 3, ForError: func(error) *wherry.RetryPolicy {
+			return &wherry.RetryPolicy{MaxAttempts: -3, First: -1}
+		}})))
+		time.Sleep(time.Minute)
+		r.mustEnd()
+		assert.Equal(t, seen.all(), []string{"1", "2", "3"})
+	})
+}

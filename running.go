@@ -75,7 +75,15 @@ func (r *running) open(ctx context.Context) error {
 		r.workers = append(r.workers, newWorker(r, recv))
 		r.volatile = r.volatile || recv.Info().Volatile
 	}
-	return err
+	if err != nil || c.newLane == nil && c.newBulk == nil { // the latter is a loop, which is its own lane
+		return err
+	}
+	for _, w := range r.workers {
+		if err := w.build(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openHolds opens hold topics and their mover where the broker cannot delay.

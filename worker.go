@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -79,9 +80,14 @@ func newWorker(r *running, recv driver.Receiver) *worker {
 	return w
 }
 
-// start starts the lanes and, beside them, what the receiver's abilities need.
-func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
-	w.begin(hand, intake)
+// build makes the lanes, each with its own chain of middleware. A middleware that cannot be built is a mistake of the
+// consumer's declaration, to be reported with the others.
+func (w *worker) build() (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("build middleware: %v", v)
+		}
+	}()
 	n := w.r.c.spec.concurrency
 	if w.r.c.newBulk != nil {
 		n = 1
@@ -89,6 +95,12 @@ func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
 	for range n {
 		w.lanes = append(w.lanes, newLane(w))
 	}
+	return nil
+}
+
+// start starts the lanes and, beside them, what the receiver's abilities need.
+func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
+	w.begin(hand, intake)
 	var lanes sync.WaitGroup
 	for _, l := range w.lanes {
 		lanes.Add(1)
