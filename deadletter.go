@@ -1,6 +1,8 @@
 package wherry
 
 import (
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -77,7 +79,8 @@ func deadLetters[T any](t TopicOf[T], group string) Topic[DeadLetter[T]] {
 	s := &topicSpec[DeadLetter[T]]{codec: deadLetterCodec[T]{inner: base.codec, decode: bindDecode(base.codec)}}
 	s.name, s.contentType, s.role = name, base.contentType, driver.DeadLetter
 	s.errs = append(s.errs, base.err())
-	s.settings.bodyLimit, s.settings.headerLimit = base.settings.bodyLimit, base.settings.headerLimit
+	// What was too large for its consumer is here, and to be looked at.
+	s.settings.bodyLimit, s.settings.headerLimit = math.MaxInt, math.MaxInt
 	return Topic[DeadLetter[T]]{spec: s}
 }
 
@@ -102,7 +105,11 @@ func (c deadLetterCodec[T]) Reuses() bool { return codecReuses(c.inner) }
 //nolint:unparam // It implements deliveryDecoder, and a dead letter always decodes.
 func (c deadLetterCodec[T]) decodeDelivery(d *driver.Delivery, v *DeadLetter[T]) error {
 	v.DeadLetterInfo = deadLetterInfo(d)
-	v.Err = c.decode(d, &v.Value)
+	if v.Reason == ReasonTooLarge {
+		v.Err = fmt.Errorf("%w to be decoded: %s", ErrTooLarge, v.LastError)
+	} else {
+		v.Err = c.decode(d, &v.Value)
+	}
 	if v.Err != nil {
 		var zero T
 		v.Value = zero

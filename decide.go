@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -141,18 +142,26 @@ func errorText(err error) string {
 	if err == nil {
 		return "no error given"
 	}
-	s := textOf(err)
-	if len(s) > maxErrorText {
-		cut := maxErrorText
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
-	if !utf8.ValidString(s) {
-		s = string([]rune(s))
+	text := textOf(err)
+	begin := cutText(text)
+	valid := strings.ToValidUTF8(begin, "\uFFFD") // which is longer than what it stands for
+	s := cutText(valid)
+	if len(begin) < len(text) || len(s) < len(valid) {
+		s += "…"
 	}
 	return s
+}
+
+// cutText is the beginning of a text, up to the end of a rune.
+func cutText(s string) string {
+	if len(s) <= maxErrorText {
+		return s
+	}
+	end := maxErrorText
+	for end > maxErrorText-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
 }
 
 // textOf is an error's text, also of one that cannot tell it: the nil pointer that a handler returned as an error.

@@ -21,7 +21,14 @@ type shape struct {
 	consume consumeShape
 }
 
-type consumeShape func(s shape, b *mem.Broker, h wherry.Handler[order], opts []wherry.ConsumerOption) wherry.Runner
+// testBroker is the in-process broker, or one that stands before it.
+type testBroker interface {
+	driver.Queuer
+	driver.Grouper
+	driver.Inspector
+}
+
+type consumeShape func(s shape, b testBroker, h wherry.Handler[order], opts []wherry.ConsumerOption) wherry.Runner
 
 // spread is a fan-out with the one group that shapes consume.
 var spread = wherry.NewTopic("spread", jsonOrders{}, wherry.Fanout("g"))
@@ -58,11 +65,11 @@ func inEach(t *testing.T, shapes []shape, test func(t *testing.T, s shape)) {
 }
 
 // runner consumes in the shape, each message with h.
-func (s shape) runner(b *mem.Broker, h wherry.Handler[order], opts ...wherry.ConsumerOption) wherry.Runner {
+func (s shape) runner(b testBroker, h wherry.Handler[order], opts ...wherry.ConsumerOption) wherry.Runner {
 	return s.consume(s, b, h, opts)
 }
 
-func (s shape) source(b *mem.Broker) wherry.Source[order] {
+func (s shape) source(b testBroker) wherry.Source[order] {
 	switch {
 	case s.group != "":
 		return wherry.Group(b, s.group, s.topic)
@@ -114,7 +121,7 @@ func (s shape) receiver(tb testing.TB, b *mem.Broker) driver.Receiver {
 }
 
 func consumeOne(more ...wherry.ConsumeOption) consumeShape {
-	return func(s shape, b *mem.Broker, h wherry.Handler[order], opts []wherry.ConsumerOption) wherry.Runner {
+	return func(s shape, b testBroker, h wherry.Handler[order], opts []wherry.ConsumerOption) wherry.Runner {
 		all := append([]wherry.ConsumeOption(nil), more...)
 		for _, o := range opts {
 			all = append(all, o)
@@ -123,7 +130,7 @@ func consumeOne(more ...wherry.ConsumeOption) consumeShape {
 	}
 }
 
-func consumeBatch(s shape, b *mem.Broker, h wherry.Handler[order], opts []wherry.ConsumerOption) wherry.Runner {
+func consumeBatch(s shape, b testBroker, h wherry.Handler[order], opts []wherry.ConsumerOption) wherry.Runner {
 	all := []wherry.BatchOption{wherry.BatchSize(10), wherry.BatchAge(0)}
 	for _, o := range opts {
 		all = append(all, o)
@@ -141,7 +148,7 @@ type pulling func(ctx context.Context) error
 
 func (p pulling) Run(ctx context.Context) error { return p(ctx) }
 
-func consumePull(s shape, b *mem.Broker, h wherry.Handler[order], opts []wherry.ConsumerOption) wherry.Runner {
+func consumePull(s shape, b testBroker, h wherry.Handler[order], opts []wherry.ConsumerOption) wherry.Runner {
 	var all []wherry.ConsumeOption
 	for _, o := range opts {
 		all = append(all, o)
@@ -169,10 +176,10 @@ func crash(tb testing.TB, s shape, b *mem.Broker) []*driver.Delivery {
 
 // elsewhere is the in-process broker as one that keeps what it has: it is not emptied at a stop, and settling does not
 // hold up the lanes.
-type elsewhere struct{ *mem.Broker }
+type elsewhere struct{ testBroker }
 
 func (e elsewhere) OpenQueue(ctx context.Context, s driver.Source) (driver.Receiver, error) {
-	r, err := e.Broker.OpenQueue(ctx, s)
+	r, err := e.testBroker.OpenQueue(ctx, s)
 	if err != nil {
 		return nil, err
 	}
