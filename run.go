@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -31,6 +32,9 @@ func Run(ctx context.Context, rs ...Runner) error {
 		ctx = withFleet(ctx, newFleet())
 	}
 	starts, err := prepare(ctx, rs)
+	if errors.Is(err, errStoppedEarly) {
+		return nil // a clean stop, before anything began
+	}
 	if err != nil {
 		return err
 	}
@@ -110,5 +114,11 @@ func prepare(ctx context.Context, rs []Runner) ([]func(context.Context) error, e
 			errs = append(errs, err)
 		}
 	}
+	if ctx.Err() != nil && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, ctx.Err()) }) {
+		return nil, fmt.Errorf("%w: %w", errStoppedEarly, ctx.Err())
+	}
 	return nil, errors.Join(errs...)
 }
+
+// errStoppedEarly is a preparation that failed for nothing but the end of its context.
+var errStoppedEarly = errors.New("stopped while opening")

@@ -119,3 +119,16 @@ func TestInvalidPolicyOfAnError(t *testing.T) {
 		assert.Equal(t, seen.all(), []string{"1", "2", "3"})
 	})
 }
+
+// A stop while everything is being opened is a clean one, and hides no mistake.
+func TestStopWhileOpening(t *testing.T) {
+	t.Parallel()
+	b := newMem(t)
+	ack := func(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() }
+	ended, end := context.WithCancel(t.Context())
+	end()
+	good := wherry.Consume(wherry.Queue(b, orders), ack)
+	assert.NoError(t, wherry.Run(ended, good, wherry.Join(good)))
+	err := wherry.Run(ended, good, wherry.Consume(wherry.Queue(b, orders), ack, wherry.Workers(-1)))
+	assert.True(t, err != nil && strings.Contains(err.Error(), "workers is -1"), "a mistake is reported all the same")
+}

@@ -68,7 +68,7 @@ type worker struct {
 func newWorker(r *running, recv driver.Receiver) *worker {
 	w := &worker{r: r, recv: recv, info: recv.Info(), lanesDone: make(chan struct{})}
 	w.credit = r.c.spec.credit(w.info.Volatile)
-	w.settleBatch = max(w.info.SettleBatch, 1)
+	w.settleBatch = min(max(w.info.SettleBatch, 1), mostReceived)
 	w.linger = w.info.SettleLinger
 	setDefault(&w.linger, time.Millisecond)
 	w.window = w.credit
