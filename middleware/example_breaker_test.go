@@ -24,10 +24,11 @@ func ExampleBreaker() {
 	err := wherry.Run(ctx, c)
 	fmt.Println(bank.State())
 
-	var left *wherry.AbandonedError // what a paused consumer leaves is not waited for, and counted
-	if errors.As(err, &left) {
+	// What a paused consumer leaves is not waited for, and counted.
+	if left, ok := errors.AsType[*wherry.AbandonedError](err); ok {
 		fmt.Println(left.Left, "orders are left")
 	}
+
 	// Output:
 	// charging order 1
 	// charging order 2
