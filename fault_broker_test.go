@@ -137,6 +137,7 @@ func TestFault15ConsumptionGoesOnAfterARestart(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				assertReady(t, runner, true, wherry.StateRunning)
 				assert.NoError(t, p.Publish(t.Context(), &order{ID: 1}))
+				time.Sleep(100 * time.Millisecond)
 				assert.NoError(t, p.Publish(t.Context(), &order{ID: 2}))
 				time.Sleep(10 * time.Second)
 				assert.Equal(t, seen.all(), []string{"1 attempt 1", "2 attempt 1", "1 attempt 2"})
