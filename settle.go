@@ -82,8 +82,9 @@ func (w *worker) flushLocked() {
 func (w *worker) departLocked() *flush {
 	f := w.out
 	w.out = w.freshLocked()
+	f.tenures = resize(f.tenures, len(f.batch))
 	for i := range f.batch {
-		f.tenures = append(f.tenures, f.batch[i].Delivery.Tenure)
+		f.tenures[i] = f.batch[i].Delivery.Tenure
 	}
 	w.flying = append(w.flying, f)
 	return f
