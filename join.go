@@ -160,18 +160,7 @@ func (j *joiner) drive(ctx context.Context, lane *joinLane, own *joined) error {
 func (j *joiner) next(lane *joinLane, call *joinCall) []*joined {
 	lane.mu.Lock()
 	defer lane.mu.Unlock()
-	most := j.limits.Batch
-	if j.limits.MaxBatch > 0 {
-		most = min(most, j.limits.MaxBatch)
-	}
-	n, bytes := 0, 0
-	for n < len(lane.waiting) && n < most {
-		bytes += lane.waiting[n].enc.rec[0].Size()
-		if n > 0 && j.limits.MaxBytes > 0 && bytes > j.limits.MaxBytes {
-			break
-		}
-		n++
-	}
+	n := fit(j.limits, j.limits.Batch, len(lane.waiting), func(i int) int { return lane.waiting[i].enc.rec[0].Size() })
 	batch := append([]*joined(nil), lane.waiting[:n]...)
 	call.waits.Store(int32(n))
 	for _, it := range batch {

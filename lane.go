@@ -110,7 +110,6 @@ func (l *lane) loop(s driver.Settlement, done func()) {
 				s = l.broken(v)
 				if v == nil { // Goexit goes on after this: nothing below is reached
 					go l.loop(s, done)
-					return
 				}
 			}()
 			l.round(s)

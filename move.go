@@ -20,6 +20,7 @@ type move struct {
 	d     *driver.Delivery
 	rec   driver.Record
 	out   *outlet
+	over  bool  // made, or given back; its mover alone reads it
 	event Event // emitted once the copy is confirmed; nil is none
 }
 
@@ -155,29 +156,11 @@ func (m *mover) take() []*move {
 // returns the others.
 func (m *mover) try(batch []*move, next time.Duration) (late []*move) {
 	for len(batch) > 0 {
-		n := m.fit(batch)
+		n := fit(m.out.limits, publishChunk, len(batch), func(i int) int { return batch[i].rec.Size() })
 		late = append(late, m.tryCall(batch[:n], next)...)
 		batch = batch[n:]
 	}
 	return late
-}
-
-// fit is how many moves go in one call.
-func (m *mover) fit(batch []*move) int {
-	l := m.out.limits
-	most := publishChunk
-	if l.MaxBatch > 0 {
-		most = min(most, l.MaxBatch)
-	}
-	n, bytes := 0, 0
-	for n < len(batch) && n < most {
-		bytes += batch[n].rec.Size()
-		if n > 0 && l.MaxBytes > 0 && bytes > l.MaxBytes {
-			break
-		}
-		n++
-	}
-	return n
 }
 
 func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
@@ -193,7 +176,6 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 	} else {
 		err = m.out.sendAt(ctx, recs)
 	}
-	var over []*move
 	var done []driver.Settlement
 	var stuck error
 	for i, one := range batch {
@@ -202,7 +184,8 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 			if one.event != nil {
 				m.w.r.emit(one.event)
 			}
-			over, done = append(over, one), append(done, driver.Settlement{Delivery: one.d, Verdict: driver.Done})
+			one.over = true
+			done = append(done, driver.Settlement{Delivery: one.d, Verdict: driver.Done})
 			continue
 		}
 		stuck = fmt.Errorf("cannot publish to %s: %w", m.out.target.Topic.Name, e)
@@ -212,16 +195,16 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 		m.w.r.emit(&MoveBlocked{
 			Origin: m.w.r.origin, ID: late[0].d.ID.String(), To: m.out.target.Topic.Name, Err: stuck, Next: next,
 		})
-		for len(late) > 0 && m.tooMany(len(over)) {
+		for len(late) > 0 && m.tooMany(len(done)) {
 			// Rather than let refused copies use up the credit, the latest original goes back for a while. Its handler
 			// will be asked again, as for the same attempt.
 			last := late[len(late)-1]
 			late = late[:len(late)-1]
-			over = append(over, last)
+			last.over = true
 			done = append(done, driver.Settlement{Delivery: last.d, Delay: min(maxMoveBackoff, m.w.info.MaxDelay)})
 		}
 	}
-	m.moved(over, done, stuck)
+	m.moved(done, stuck)
 	return late
 }
 
@@ -237,9 +220,9 @@ func (m *mover) tooMany(over int) bool {
 }
 
 // moved settles the originals of moves that are over.
-func (m *mover) moved(over []*move, done []driver.Settlement, stuck error) {
+func (m *mover) moved(done []driver.Settlement, stuck error) {
 	m.mu.Lock()
-	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return slices.Contains(over, one) })
+	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return one.over })
 	m.stuck = stuck
 	m.mu.Unlock()
 	if len(done) == 0 {

@@ -34,6 +34,23 @@ func openOutlet(ctx context.Context, b driver.Broker, t driver.Target) (*outlet,
 	return o, nil
 }
 
+// fit is how many of the first n records go in a call of no more than most: as many as the limits allow, and at least
+// one. size gives the bytes of each.
+func fit(l driver.SendLimits, most, n int, size func(i int) int) int {
+	if l.MaxBatch > 0 {
+		most = min(most, l.MaxBatch)
+	}
+	taken, bytes := 0, 0
+	for taken < n && taken < most {
+		bytes += size(taken)
+		if taken > 0 && l.MaxBytes > 0 && bytes > l.MaxBytes {
+			break
+		}
+		taken++
+	}
+	return taken
+}
+
 // send sends records at once.
 func (o *outlet) send(ctx context.Context, recs []driver.Record) error {
 	return o.sender.Send(ctx, recs)

@@ -65,14 +65,7 @@ func (w *worker) flushLocked() {
 	}
 	f := w.departLocked()
 	if !w.info.Volatile {
-		w.settling.Go(func() {
-			if err := w.settle(f); err != nil {
-				w.settleAgain(f, err)
-			}
-			w.mu.Lock()
-			w.settledLocked(f)
-			w.mu.Unlock()
-		})
+		w.settling.Go(func() { w.arrive(f, w.settle(f)) })
 		return
 	}
 	w.settleNowLocked(f)
@@ -101,12 +94,15 @@ func (w *worker) settleNowLocked(f *flush) {
 		w.settledLocked(f)
 		return
 	}
-	w.settling.Go(func() {
-		w.settleAgain(f, err)
-		w.mu.Lock()
-		w.settledLocked(f)
-		w.mu.Unlock()
-	})
+	w.settling.Go(func() { w.arrive(f, err) })
+}
+
+// arrive follows a flush from the broker's first answer to its end.
+func (w *worker) arrive(f *flush, err error) {
+	w.settleAgain(f, err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settledLocked(f)
 }
 
 func (w *worker) freshLocked() *flush {
