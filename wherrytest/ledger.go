@@ -213,8 +213,8 @@ func (l *ledger) lost(r *receiver, tenure uint64) {
 // outOfHandLocked writes down how a delivery ended that is no longer in hand.
 func (l *ledger) outOfHandLocked(h *hand, done bool) {
 	switch {
-	case h.moved && h.next.at != place{}:
-		l.stories.add(h.id, h.next)
+	case h.write != nil:
+		h.write(h.next)
 	case h.moved, h.role == driver.Hold, !done:
 	default:
 		l.stories.add(h.id, step{kind: stepHandled, at: h.at, attempt: h.copy.attempt})

@@ -16,8 +16,8 @@ type outgoing struct {
 	id     string
 	copy   generation
 	places []place // where it is expected
-	// replace ends the step with which the story of a message begins: it can be handled before its Send returns.
-	replace func(step)
+	// write fills in the step that its story keeps free for it: it can be received and handled before its Send returns.
+	write func(step)
 }
 
 // sending notes records that are about to be sent.
@@ -44,9 +44,11 @@ func (l *ledger) sending(t driver.Target, batch []driver.Record) []outgoing {
 		for _, p := range o.places {
 			l.expectLocked(p, o)
 		}
+		first := step{} // of a copy: nothing to tell yet
 		if !o.rec.Unique {
-			o.replace = l.stories.begin(o.id, step{kind: stepSending, at: o.at})
+			first = step{kind: stepSending, at: o.at}
 		}
+		o.write = l.stories.begin(o.id, first)
 	}
 	l.touchLocked()
 	return out
@@ -122,19 +124,14 @@ func (l *ledger) refusedLocked(o *outgoing, err error) {
 	if !errors.Is(err, driver.ErrNotSent) {
 		what = "perhaps published: "
 	}
-	told := step{at: o.at, text: what + err.Error()}
-	if o.replace != nil {
-		o.replace(told)
-	} else {
-		l.stories.add(o.id, told)
-	}
+	o.write(step{at: o.at, text: what + err.Error()})
 }
 
 // confirmLocked writes down a record that the broker has.
 func (l *ledger) confirmLocked(o *outgoing) {
-	if o.replace != nil {
+	if !o.rec.Unique {
 		l.published = append(l.published, *o)
-		o.replace(step{kind: stepPublished, at: o.at})
+		o.write(step{kind: stepPublished, at: o.at})
 		return
 	}
 	failure := o.rec.Control.Failure
@@ -143,22 +140,23 @@ func (l *ledger) confirmLocked(o *outgoing) {
 		l.dead = append(l.dead, *o)
 		dead := step{kind: stepDead, at: from, reason: failure.Reason, text: failure.Last}
 		if h := l.handLocked(from, o.id); h != nil {
-			h.moved, h.next = true, dead
+			h.moveTo(o, dead)
 		} else {
-			l.stories.add(o.id, dead)
+			o.write(dead)
 		}
 		return
 	}
 	if h := l.handLocked(o.at, o.id); h != nil {
-		h.moved, h.next = true, again(h, o)
+		h.moveTo(o, again(h, o))
 		return
 	}
 	for r := range l.receivers {
 		for _, h := range r.hands {
 			if h.id == o.id && h.role != driver.Main {
-				h.moved = true
 				if h.role == driver.DeadLetter {
-					h.next = step{at: o.at, text: "redriven"}
+					h.moveTo(o, step{at: o.at, text: "redriven"})
+				} else {
+					h.moved = true
 				}
 			}
 		}

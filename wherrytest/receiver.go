@@ -32,10 +32,15 @@ type hand struct {
 	copy   generation
 	tenure uint64
 	since  time.Time
-	// A copy of it went elsewhere, which is a step of its story once it is settled.
+	// A copy of it went elsewhere, which is a step of its story once it is settled. The step stands where the copy was
+	// sent: the copy may be handled, and even dead, before this is settled.
 	moved bool
 	next  step
+	write func(step)
 }
+
+// moveTo notes that o is the copy.
+func (h *hand) moveTo(o *outgoing, next step) { h.moved, h.next, h.write = true, next, o.write }
 
 var (
 	_ driver.Extender = (*receiver)(nil)
