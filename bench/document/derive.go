@@ -1,0 +1,188 @@
+package document
+
+import (
+	"math"
+	"slices"
+)
+
+// A rung is sustained when its producer reached this share of the rate, and the lag never passed one in lagShare of what
+// was published.
+const (
+	reachedShare = 0.95
+	lagShare     = 20
+)
+
+// Derive sets every value of a part that follows from others: summaries, ratios, slopes, verdicts and seals. What a row
+// without a value has of them is removed, and so is a ratio whose rows have no round in common: those rows say why.
+// Whoever measures fills in what was counted and timed, and calls it, or leaves it to [Document.Merge].
+func (p *Part) Derive() {
+	for i := range p.Rows {
+		p.Rows[i].derive()
+	}
+	for i := range p.Rows {
+		p.deriveAmong(&p.Rows[i])
+	}
+	ratios := make([]Ratio, 0, len(p.Ratios))
+	for _, ratio := range p.Ratios {
+		if derived, ok := p.ratio(ratio.Of, ratio.To); ok {
+			ratios = append(ratios, derived)
+		}
+	}
+	p.Ratios = ratios
+	if len(ratios) == 0 {
+		p.Ratios = nil
+	}
+}
+
+// derive sets what follows from the row alone.
+func (r *Row) derive() {
+	r.Summary = nil
+	for i := range r.Runs {
+		r.Runs[i].Ledger.derive()
+	}
+	if len(r.Runs) > 0 {
+		r.Summary = summarize(r.Runs)
+	}
+	if r.Load != nil {
+		r.Load.derive(r.Rate)
+	}
+	if r.Code != nil {
+		r.Code.derive()
+	}
+}
+
+// deriveAmong sets what follows from the row and others of its part, which have been derived alone.
+func (p *Part) deriveAmong(r *Row) {
+	if r.Summary != nil {
+		if one := p.alone(r); one != nil && one.Median > 0 {
+			efficiency := rounded(r.Summary.Median / one.Median)
+			r.Summary.Efficiency = &efficiency
+		}
+	}
+	if r.Code != nil {
+		r.Code.More = nil
+		if over := p.over(r); over != nil && over.Code != nil {
+			more := rounded(r.Code.Instructions - over.Code.Instructions)
+			r.Code.More = &more
+		}
+	}
+}
+
+func (l *Ledger) derive() { l.Lost = l.Published - l.Handled }
+
+// Rate is the messages per second of a run.
+func (r *Run) Rate() float64 { return per(r.Messages, r.ElapsedNS) }
+
+// per is a count in a time, per second.
+func per(count, ns int64) float64 {
+	if ns <= 0 {
+		return 0
+	}
+	return float64(count) * 1e9 / float64(ns)
+}
+
+func summarize(runs []Run) *Summary {
+	rates := make([]float64, 0, len(runs))
+	cpu := make([]float64, 0, len(runs))
+	var peak int64
+	for i := range runs {
+		rates = append(rates, runs[i].Rate())
+		cpu = append(cpu, float64(runs[i].CPUNS)/float64(max(runs[i].Messages, 1)))
+		peak = max(peak, runs[i].PeakRSS)
+	}
+	best, worst := slices.Max(rates), slices.Min(rates)
+	return &Summary{
+		Best:         rounded(best),
+		Median:       rounded(median(rates)),
+		Worst:        rounded(worst),
+		CPU:          rounded(median(cpu)),
+		PeakRSS:      peak,
+		SpreadFactor: rounded(best / worst),
+	}
+}
+
+// alone is the summary of the same cell at one consumer.
+func (p *Part) alone(r *Row) *Summary {
+	cell := r.Cell
+	cell.Consumers = 1
+	if one := p.row(cell); one != nil && one.Method == r.Method {
+		return one.Summary
+	}
+	return nil
+}
+
+// row is the row of a cell, or nil.
+func (p *Part) row(cell Cell) *Row {
+	i := slices.IndexFunc(p.Rows, func(r Row) bool { return r.Cell == cell })
+	if i < 0 {
+		return nil
+	}
+	return &p.Rows[i]
+}
+
+func (l *Load) derive(rate int) {
+	l.Ledger.derive()
+	l.Reached = rounded(per(l.Published, l.PublishNS) / float64(max(rate, 1)))
+	l.Sustained = l.Reached >= reachedShare && l.PeakLag <= l.Published/lagShare
+	if !l.Sustained {
+		l.Latency, l.FromSend = nil, nil
+	}
+}
+
+func (c *Code) derive() {
+	c.Instructions, c.Spread, c.Allocations, c.Bytes = 0, 0, 0, 0
+	if len(c.Runs) == 0 {
+		return
+	}
+	instructions := make([]float64, 0, len(c.Runs))
+	for _, run := range c.Runs {
+		instructions = append(instructions, run.slope(run.InstrN, run.Instr2N))
+		c.Allocations = max(c.Allocations, rounded(run.slope(run.BlocksN, run.Blocks2N)))
+		c.Bytes = max(c.Bytes, rounded(run.slope(run.BytesN, run.Bytes2N)))
+	}
+	half := (slices.Max(instructions) - slices.Min(instructions)) / 2
+	middle := median(instructions)
+	c.Instructions = rounded(middle)
+	c.Spread = rounded(half / math.Abs(middle))
+}
+
+// slope is what each of the second N messages added.
+func (r *CodeRun) slope(atN, at2N int64) float64 { return float64(at2N-atN) / float64(max(r.N, 1)) }
+
+// Scenario names what a counted row does: its flow, and after a blank its variant if it has one.
+func (c *Cell) Scenario() string {
+	if c.Variant == "" {
+		return c.Flow
+	}
+	return c.Flow + " " + c.Variant
+}
+
+// over is the counted row that this one is compared with. Where several have that scenario, the closest is it: of the
+// same subject, then of the same payload, codec, consumers and processors.
+func (p *Part) over(r *Row) *Row {
+	if r.Code == nil || r.Code.Over == "" {
+		return nil
+	}
+	var found []*Row
+	for i := range p.Rows {
+		if o := &p.Rows[i]; o.Method == r.Method && o.Scenario() == r.Code.Over && o.Cell != r.Cell {
+			found = append(found, o)
+		}
+	}
+	for _, same := range []func(o *Row) bool{
+		func(o *Row) bool { return o.Subject == r.Subject },
+		func(o *Row) bool { return o.Payload == r.Payload },
+		func(o *Row) bool { return o.Codec == r.Codec },
+		func(o *Row) bool { return o.Consumers == r.Consumers },
+		func(o *Row) bool { return o.Procs == r.Procs },
+	} {
+		closer := slices.DeleteFunc(slices.Clone(found), func(o *Row) bool { return !same(o) })
+		if len(closer) > 0 {
+			found = closer
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0]
+}
