@@ -3,6 +3,7 @@ package document
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // A rung is sustained when its producer reached this share of the rate, and the lag never passed one in lagShare of what
@@ -16,21 +17,45 @@ const (
 // without a value has of them is removed, and so is a ratio whose rows have no round in common: those rows say why.
 // Whoever measures fills in what was counted and timed, and calls it, or leaves it to [Document.Merge].
 func (p *Part) Derive() {
+	if p.Provenance.Environment == nil {
+		p.Provenance.Environment = map[string]string{}
+	}
+	if p.Rows == nil {
+		p.Rows = []Row{}
+	}
+	p.derive()
+	p.Ratios = slices.DeleteFunc(p.Ratios, func(r Ratio) bool { return r.Rounds == 0 })
+	for i := range p.Rows {
+		p.Rows[i].Seal = sealedText(p.Rows[i].facts())
+	}
+	p.Seal = sealedText(p.facts())
+}
+
+// derive is Derive without what cannot be undone: seals, and the removal of ratios.
+func (p *Part) derive() {
 	for i := range p.Rows {
 		p.Rows[i].derive()
 	}
 	for i := range p.Rows {
 		p.deriveAmong(&p.Rows[i])
 	}
-	ratios := make([]Ratio, 0, len(p.Ratios))
-	for _, ratio := range p.Ratios {
-		if derived, ok := p.ratio(ratio.Of, ratio.To); ok {
-			ratios = append(ratios, derived)
-		}
+	for i, ratio := range p.Ratios {
+		p.Ratios[i] = p.ratio(ratio.Of, ratio.To)
 	}
-	p.Ratios = ratios
-	if len(ratios) == 0 {
-		p.Ratios = nil
+}
+
+// Derive sets every value of a document that follows from others, and brings its backends into order.
+func (d *Document) Derive() {
+	d.Schema = Schema
+	if d.Backends == nil {
+		d.Backends = []Backend{}
+	}
+	d.Host.Seal = sealedText(d.Host.facts())
+	slices.SortFunc(d.Backends, func(a, b Backend) int { return strings.Compare(a.Name, b.Name) })
+	for i := range d.Backends {
+		for _, part := range d.Backends[i].parts() {
+			part.Derive()
+		}
 	}
 }
 
@@ -105,19 +130,10 @@ func summarize(runs []Run) *Summary {
 func (p *Part) alone(r *Row) *Summary {
 	cell := r.Cell
 	cell.Consumers = 1
-	if one := p.row(cell); one != nil && one.Method == r.Method {
+	if one := p.Row(cell); one != nil && one.Method == r.Method {
 		return one.Summary
 	}
 	return nil
-}
-
-// row is the row of a cell, or nil.
-func (p *Part) row(cell Cell) *Row {
-	i := slices.IndexFunc(p.Rows, func(r Row) bool { return r.Cell == cell })
-	if i < 0 {
-		return nil
-	}
-	return &p.Rows[i]
 }
 
 func (l *Load) derive(rate int) {

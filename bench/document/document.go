@@ -27,6 +27,7 @@ type Host struct {
 	MemorySpeed   string `json:"memory_speed"`
 	OS            string `json:"os"`
 	Kernel        string `json:"kernel"`
+	Seal          string `json:"seal"` // of all other fields: derived
 }
 
 // A Backend is what was measured with one broker.
@@ -45,6 +46,7 @@ type Part struct {
 	Rows       []Row      `json:"rows"`
 	// Ratios compare rows of this part, run by run. They are derived.
 	Ratios []Ratio `json:"ratios,omitempty"`
+	Seal   string  `json:"seal"` // of the provenance, of the rows' seals and of what is compared: derived
 }
 
 // Provenance is where the values of a part come from. What cannot be known is "unknown".

@@ -1,50 +1,111 @@
 package document
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
 )
 
-// ReadFile reads a document from a file and refuses one that is wrong anywhere. The error of a wrong document is [Faults].
+// ReadFile reads a document from a file and refuses one that is wrong anywhere. The error of a wrong document matches
+// [Faults]; that of a missing file, [fs.ErrNotExist].
 func ReadFile(name string) (*Document, error) {
 	data, err := os.ReadFile(name) //nolint:gosec // The user names the file.
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the results: %w", err)
 	}
-	d, err := Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return d, nil
+	return Decode(data)
 }
 
-// Decode reads a document and refuses one that is wrong anywhere.
+// Decode reads a document and refuses one that is wrong anywhere: with a field that is unknown, missing or there twice,
+// with a value that cannot be, or with one that does not follow from those it is derived from. The error is [Faults] then.
 func Decode(data []byte) (*Document, error) {
+	n, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := known(n); err != nil {
+		return nil, err
+	}
+	var faults Faults
 	d := new(Document)
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(d); err != nil {
+	assign(n, reflect.ValueOf(d).Elem(), &faults)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	if err := d.Validate(); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// Encode writes a document, the same bytes for the same document.
+// known refuses a schema of which nothing else can be said.
+func known(n *node) error {
+	if n.kind != object {
+		return Faults{{"", fmt.Sprintf("the document is a %s, want an %s", n.kind, object)}}
+	}
+	switch schema := n.member("schema"); {
+	case schema == nil:
+		return Faults{{"schema", "is missing"}}
+	case schema.flat() != fmt.Sprint(Schema):
+		return Faults{{schema.path, fmt.Sprintf("is %s, and this program knows %d alone", schema.flat(), Schema)}}
+	}
+	return nil
+}
+
+// Encode writes a document: the same bytes for the same document, which [Decode] reads. It neither derives nor validates.
 func Encode(d *Document) ([]byte, error) {
-	data, err := json.MarshalIndent(d, "", "  ")
+	n, err := tree(d)
 	if err != nil {
 		return nil, err
 	}
-	return append(data, '\n'), nil
+	var b strings.Builder
+	n.print(&b, "", 0)
+	b.WriteByte('\n')
+	return []byte(b.String()), nil
 }
 
-// WriteFile writes a document to a file, whole or not at all.
+// WriteFile writes a document to a file, whole or not at all. It refuses one that is wrong anywhere, as ReadFile would.
 func WriteFile(name string, d *Document) error {
+	if err := d.Validate(); err != nil {
+		return err
+	}
 	data, err := Encode(d)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(name, data, 0o600)
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("cannot write the results: %w", err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()) //nolint:gosec // Results are for everybody to read.
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the results: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// MoveAside renames a document out of the way of a fresh one and returns where it is. The new name has the time, to the
+// second, before the extension. Without a file there is nothing to move, and the name is empty.
+func MoveAside(name string, at time.Time) (moved string, err error) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	extension := filepath.Ext(name)
+	moved = strings.TrimSuffix(name, extension) + at.UTC().Format(".20060102T150405Z") + extension
+	if _, err := os.Stat(moved); err == nil {
+		return "", fmt.Errorf("cannot move %s aside: there is a file %s already", name, moved)
+	}
+	if err := os.Rename(name, moved); err != nil {
+		return "", fmt.Errorf("cannot move %s aside: %w", name, err)
+	}
+	return moved, nil
 }

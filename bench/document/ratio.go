@@ -1,8 +1,10 @@
 package document
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
+	"sync"
 )
 
 // The bootstrap of a ratio draws this often, from this seed, so that it comes out the same everywhere.
@@ -15,15 +17,15 @@ const (
 // interval is the share of resamples that lie within the interval of a ratio.
 const interval = 0.95
 
-// ratio compares two rows by their rounds. It is false if they have none in common.
-func (p *Part) ratio(of, to Cell) (Ratio, bool) {
-	a, b := p.row(of), p.row(to)
+// ratio compares two rows by their rounds. It has no rounds if they have none in common.
+func (p *Part) ratio(of, to Cell) Ratio {
+	a, b := p.Row(of), p.Row(to)
 	if a == nil || b == nil {
-		return Ratio{}, false
+		return Ratio{Of: of, To: to}
 	}
 	pairs := paired(a.Runs, b.Runs)
 	if len(pairs) == 0 {
-		return Ratio{}, false
+		return Ratio{Of: of, To: to}
 	}
 	low, high := bootstrap(pairs)
 	return Ratio{
@@ -32,7 +34,7 @@ func (p *Part) ratio(of, to Cell) (Ratio, bool) {
 		Low:    rounded(low),
 		High:   rounded(high),
 		Rounds: len(pairs),
-	}, true
+	}
 }
 
 // paired are the ratios of the rates of each round that both have, in the order of the rounds.
@@ -70,16 +72,51 @@ func byRound(runs []Run) map[int]float64 {
 
 // bootstrap is the percentile interval of the median (Efron 1979): the medians of samples drawn with replacement.
 func bootstrap(values []float64) (low, high float64) {
-	source := rand.New(rand.NewPCG(seedHigh, seedLow))
-	medians := make([]float64, resamples)
-	sample := make([]float64, len(values))
-	for i := range medians {
-		for j := range sample {
-			sample[j] = values[source.IntN(len(values))]
-		}
-		medians[i] = median(sample)
+	sorted := slices.Sorted(slices.Values(values))
+	tally := middles(len(sorted))
+	type weighted struct {
+		median float64
+		times  int
 	}
-	slices.Sort(medians)
+	medians := make([]weighted, 0, len(tally))
+	for ranks, times := range tally {
+		medians = append(medians, weighted{(sorted[ranks[0]] + sorted[ranks[1]]) / 2, times})
+	}
+	slices.SortFunc(medians, func(a, b weighted) int { return cmp.Compare(a.median, b.median) })
 	tail := int((1 - interval) / 2 * resamples)
-	return medians[tail], medians[resamples-1-tail]
+	low, high = medians[0].median, medians[len(medians)-1].median
+	seen := 0
+	for _, m := range medians {
+		if seen <= tail {
+			low = m.median
+		}
+		if seen <= resamples-1-tail {
+			high = m.median
+		}
+		seen += m.times
+	}
+	return low, high
+}
+
+// drawn remembers what middles drew: it depends on the number of values alone.
+var drawn sync.Map
+
+// middles draws samples of the ranks of n values and counts which two stand in the middle: the same one twice where n is
+// odd. A median is then had from the values without drawing again.
+func middles(n int) map[[2]int]int {
+	if tally, ok := drawn.Load(n); ok {
+		return tally.(map[[2]int]int) //nolint:forcetypeassert // Only this function stores.
+	}
+	source := rand.New(rand.NewPCG(seedHigh, seedLow))
+	tally := map[[2]int]int{}
+	sample := make([]int, n)
+	for range resamples {
+		for i := range sample {
+			sample[i] = source.IntN(n)
+		}
+		slices.Sort(sample)
+		tally[[2]int{sample[(n-1)/2], sample[n/2]}]++
+	}
+	drawn.Store(n, tally)
+	return tally
 }

@@ -40,6 +40,7 @@ type Row struct {
 	Load    *Load    `json:"load,omitempty"`  // of an offered row
 	Code    *Code    `json:"code,omitempty"`  // of a counted row
 	Extra   *Extra   `json:"extra,omitempty"` // of lever rows
+	Seal    string   `json:"seal"`            // of what follows from nothing else: derived
 }
 
 // A ReasonCode says why a cell has no value.
