@@ -1,0 +1,106 @@
+package matrix
+
+import "time"
+
+// The subjects whose rows stand beside each other.
+const (
+	Wherry = "wherry"
+	// Channel is a Go channel of values of a delivery's size. The producer copies a body of its own into each, and the
+	// receiver copies it out.
+	Channel = "go-channel"
+	// BareChannel is a Go channel of slice headers: no copy, no id, no acknowledgement.
+	BareChannel = "go-channel-bare"
+	// Harness is an empty loop with nothing but what the benchmark adds to every message.
+	Harness = "harness"
+)
+
+// The flows.
+const (
+	Publish      = "publish"       // one message per call, no consumer
+	PublishBatch = "publish-batch" // many messages per call, no consumer
+	Parallel     = "parallel"      // handlers of single messages side by side
+	Batch        = "batch"         // handlers of batches
+	Group        = "group"         // members of a group of a fan-out
+	DeadLetter   = "dead-letter"   // the dead letters of a topic
+	Sequence     = "sequence"      // in order by key
+	Broadcast    = "broadcast"     // every reader gets everything
+	Pipeline     = "pipeline"      // steps of a flow
+	Notes        = "ledger"        // of the harness
+)
+
+// The handlers.
+const (
+	Zero    = "zero"    // does nothing
+	Wait    = "wait"    // sleeps 1 to 5 ms
+	Slow    = "slow"    // sleeps 50 to 300 ms
+	Compute = "compute" // spins for some microseconds
+	Limited = "limited" // waits for one of 4 slots, and has it for 2 ms
+	Sleep   = "sleep"   // sleeps 10 ms
+)
+
+// The codecs.
+const (
+	JSON      = "json"      // encoding/json, the default
+	FastJSON  = "fastjson"  // the fastest that ships
+	BytesView = "bytesview" // bodies as they are, without a copy
+)
+
+// The values that are measured.
+const (
+	// Processors is the GOMAXPROCS of every cell that does not say otherwise.
+	Processors = 2
+	// Window is how long a timed run is meant to last, and Shortest what is too short to be a result.
+	Window   = 1200 * time.Millisecond
+	Shortest = time.Second
+
+	small  = 64
+	middle = 1 << 10
+	large  = 64 << 10
+
+	drainRounds = 3
+	liveRounds  = 4
+	// liveBound is the capacity of queues and channels in live rows.
+	liveBound    = 10_000
+	publishBatch = 100
+	rung         = 10 * time.Second
+	addedTrip    = time.Millisecond
+
+	batchSize = 500
+	batchAge  = 250 * time.Millisecond
+)
+
+// What processes, fills and probes take besides their windows.
+const (
+	drainProbe      = 250 * time.Millisecond
+	drainOverhead   = 500 * time.Millisecond
+	liveProbe       = 150 * time.Millisecond
+	liveOverhead    = 150 * time.Millisecond
+	offeredOverhead = time.Second
+)
+
+var (
+	payloads   = []int{small, middle, large}
+	consumers  = []int{1, 2, 4, 8}
+	sides      = []int{1, 2, 4, 8, 32} // consumers of live rows, by concurrency and by workers
+	processors = []int{Processors, 1}
+	others     = []string{Wait, Slow, Compute, Limited}
+	rates      = []int{500, 5_000, 25_000, 100_000}
+	prefetches = []int{1, 8, 32, 128, 512}
+
+	// drained are the flows of the drains.
+	drained = []string{Publish, PublishBatch, Parallel, Batch, Group, DeadLetter, Sequence, Broadcast, Pipeline}
+	// second are the flows that the second codec is measured with, by payload.
+	second = map[string][]int{Parallel: payloads, Batch: {small}}
+	// paired are the flows whose ladders of offered load are compared, and steps the consumers that they have.
+	paired = []string{Parallel, Batch}
+	steps  = []int{1, 4}
+	// shapes are workers times concurrency.
+	shapes = [][2]int{{1, 1}, {1, 8}, {8, 1}, {4, 8}}
+
+	// missing are the flows that are not there yet, with the ability that they need.
+	missing = map[string]string{
+		Sequence:  "sequences: consuming in order by key",
+		Broadcast: "broadcast: every reader gets every message",
+		Pipeline:  "flows: a pipeline of steps",
+	}
+)

@@ -1,0 +1,180 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/wherryhq/wherry/bench/document"
+)
+
+// Matrix returns the specs of the matrix of a backend, in the order in which they are measured.
+func Matrix(b Backend) []Spec {
+	specs := harness()
+	if b.InProcess {
+		specs = append(specs, live()...)
+	}
+	specs = append(specs, drains(b)...)
+	return append(specs, ladders()...)
+}
+
+// Levers returns the specs of the lever rows of a backend.
+func Levers(b Backend) []Spec {
+	var specs []Spec
+	for _, handler := range []string{Zero, Sleep} {
+		for _, trip := range []time.Duration{0, addedTrip} {
+			turn := fmt.Sprintf("prefetch %s %v", handler, trip)
+			for _, prefetch := range prefetches {
+				s := b.drain(Parallel, middle, 4, JSON)
+				s.Workers, s.Prefetch, s.Handler, s.RoundTrip, s.Turn = 4, prefetch, handler, trip, turn
+				if trip > 0 {
+					s.Variant = fmt.Sprintf("round-trip=+%v", trip)
+				}
+				specs = append(specs, s)
+			}
+		}
+	}
+	for _, shape := range shapes {
+		s := b.drain(Parallel, middle, shape[0]*shape[1], JSON)
+		s.Workers, s.Turn = shape[0], "workers and concurrency"
+		specs = append(specs, s)
+	}
+	return specs
+}
+
+// harness is what the benchmark itself adds to a message: a note in the ledger, and one with a time.
+func harness() []Spec {
+	plain := Spec{
+		Cell: document.Cell{
+			Subject: Harness, Flow: Notes, Payload: small, Consumers: 1, Handler: Zero, Codec: BytesView, Procs: Processors,
+		},
+		Method: document.Live, Turn: "harness", Rounds: drainRounds, Ordered: true,
+	}
+	timed := plain
+	timed.Variant = "with times"
+	return []Spec{plain, timed}
+}
+
+// live are publishing and consuming at once, beside Go channels with as many receivers.
+func live() []Spec {
+	var specs []Spec
+	for _, procs := range processors {
+		for _, n := range sides {
+			s := Spec{
+				Cell: document.Cell{
+					Subject: Wherry, Flow: Parallel, Payload: small, Consumers: n, Handler: Zero, Codec: BytesView, Procs: procs,
+				},
+				Method: document.Live, Turn: fmt.Sprintf("live on %d", procs), Rounds: liveRounds, Bound: liveBound, Ordered: n == 1,
+			}
+			workers, all, channel, bare := s, s, s, s
+			workers.Workers = n
+			all.Variant, all.BatchSize = fmt.Sprintf("publish-all=%d", publishBatch), publishBatch
+			channel.Subject = Channel
+			bare.Subject = BareChannel
+			specs = append(specs, s, channel, workers, all, bare)
+		}
+	}
+	return specs
+}
+
+func drains(b Backend) []Spec {
+	var specs []Spec
+	for _, flow := range drained {
+		for _, payload := range payloads {
+			codecs := []string{JSON}
+			if slices.Contains(second[flow], payload) {
+				codecs = append(codecs, FastJSON)
+			}
+			for _, n := range consumers {
+				for _, codec := range codecs {
+					specs = append(specs, b.drain(flow, payload, n, codec))
+				}
+			}
+		}
+	}
+	for _, handler := range others {
+		for _, n := range consumers {
+			s := b.drain(Parallel, middle, n, JSON)
+			s.Handler, s.Turn = handler, "handler "+handler
+			specs = append(specs, s)
+		}
+	}
+	return specs
+}
+
+// drain is one drain with the zero handler.
+func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
+	s := Spec{
+		Cell: document.Cell{
+			Subject: Wherry, Flow: flow, Payload: payload, Consumers: n, Handler: Zero, Codec: codec, Procs: Processors,
+		},
+		Method: document.Drain, Turn: fmt.Sprintf("%s %d", flow, payload), Rounds: drainRounds,
+		MaxBodies: b.MaxBodies, Notes: b.Notes, Missing: missing[flow],
+		// The in-process broker promises the order of a queue to one handler.
+		Ordered: b.InProcess && n == 1 && flow != DeadLetter,
+	}
+	switch flow {
+	case Batch:
+		s.BatchSize, s.BatchAge = batchSize, batchAge
+	case PublishBatch:
+		s.BatchSize = publishBatch
+	}
+	return s
+}
+
+// ladders are the rungs of offered load, ascending.
+func ladders() []Spec {
+	var specs []Spec
+	for _, n := range steps {
+		for _, flow := range paired {
+			for _, rate := range rates {
+				s := Spec{
+					Cell: document.Cell{
+						Subject: Wherry, Flow: flow, Payload: small, Consumers: n, Handler: Zero, Codec: JSON, Rate: rate,
+						Procs: Processors,
+					},
+					Method: document.Offered, Turn: fmt.Sprintf("offered %s %d", flow, n), Rounds: 1, Length: rung,
+					Bound: liveBound, Ordered: n == 1,
+				}
+				if flow == Batch {
+					s.BatchSize, s.BatchAge = batchSize, batchAge
+				}
+				specs = append(specs, s)
+			}
+		}
+	}
+	return specs
+}
+
+// Ratios are the comparisons of specs with the Go channels beside them, and of codecs, without their values, which
+// [document.Part.Derive] fills in.
+func Ratios(specs []Spec) []document.Ratio {
+	has := make(map[document.Cell]bool, len(specs))
+	for i := range specs {
+		has[specs[i].Cell] = specs[i].Missing == ""
+	}
+	var ratios []document.Ratio
+	add := func(of, to document.Cell) {
+		if has[of] && has[to] {
+			ratios = append(ratios, document.Ratio{Of: of, To: to})
+		}
+	}
+	for i := range specs {
+		of := specs[i].Cell
+		if of.Subject != Wherry {
+			continue
+		}
+		to := of
+		to.Variant, to.Workers = "", 0
+		for _, subject := range []string{Channel, BareChannel} {
+			to.Subject = subject
+			add(of, to)
+		}
+		if of.Codec == FastJSON {
+			to = of
+			to.Codec = JSON
+			add(of, to)
+		}
+	}
+	return ratios
+}
