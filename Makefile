@@ -14,6 +14,12 @@ BENCH ?= .
 BENCHTIME ?= 1s
 FUZZTIME ?= 5s
 COUNT ?= 10
+# SCENARIO names what make cost counts, RUNS how often it and make bench-gate do, PROFILE=1 asks for functions, BASELINE is
+# a commit.
+SCENARIO ?=
+RUNS ?= 1
+PROFILE ?=
+BASELINE ?=
 # GUARD chooses guards whose file, test or text contains it.
 GUARD ?=
 # The newest release of Go, which test-newest fetches as a module.
@@ -91,6 +97,22 @@ fuzz: ## Fuzz every target for FUZZTIME each: a duration, or a count such as 100
 .PHONY: bench
 bench: ## Run the benchmarks that match BENCH, with their allocations.
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: cost
+cost: ## Count instructions and allocations of SCENARIO (all, or names); without one, list them. PROFILE=1 by function.
+	@go run ./bench/codecost/cost $(if $(PROFILE),-profile) -runs $(RUNS) $(SCENARIO)
+
+.PHONY: bench-gate
+bench-gate: valgrind ## Count every scenario: allocations against the committed ceiling, instructions against BASELINE if given.
+	@go run ./bench/codecost/cost -gate $(if $(BASELINE),-baseline $(BASELINE)) -runs $(RUNS)
+
+.PHONY: ceiling
+ceiling: valgrind ## Count every scenario seven times and write the ceiling of make bench-gate anew.
+	@go run ./bench/codecost/cost -rewrite -runs 7
+
+.PHONY: valgrind
+valgrind:
+	@scripts/valgrind.sh
 
 .PHONY: guards
 guards: ## Remove each guard in turn and see its test fail. GUARD="text" chooses.
