@@ -2,6 +2,19 @@ module github.com/wherryhq/wherry/bench
 
 go 1.26.0
 
-require github.com/wherryhq/wherry v0.0.0
+require (
+	codeberg.org/go-fonts/liberation v0.5.0
+	github.com/google/go-cmp v0.7.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	github.com/wherryhq/wherry v0.0.0
+	golang.org/x/image v0.30.0
+	gonum.org/v1/plot v0.17.0
+)
+
+require (
+	codeberg.org/go-latex/latex v0.2.0 // indirect
+	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
+	golang.org/x/text v0.28.0 // indirect
+)
 
 replace github.com/wherryhq/wherry => ..

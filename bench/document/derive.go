@@ -66,7 +66,7 @@ func (r *Row) derive() {
 		r.Runs[i].Ledger.derive()
 	}
 	if len(r.Runs) > 0 {
-		r.Summary = summarize(r.Runs)
+		r.Summary = summary(r.Runs)
 	}
 	if r.Load != nil {
 		r.Load.derive(r.Rate)
@@ -106,7 +106,7 @@ func per(count, ns int64) float64 {
 	return float64(count) * 1e9 / float64(ns)
 }
 
-func summarize(runs []Run) *Summary {
+func summary(runs []Run) *Summary {
 	rates := make([]float64, 0, len(runs))
 	cpu := make([]float64, 0, len(runs))
 	var peak int64

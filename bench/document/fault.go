@@ -18,25 +18,37 @@ func (f Fault) String() string {
 	return f.Path + ": " + f.Text
 }
 
-// Faults are all wrong values of a document, in the order in which they were found. As an error it has a line for each.
-type Faults []Fault
+// An InvalidError is what is wrong with a document. Its text has a line for each fault.
+type InvalidError struct {
+	Faults []Fault // in the order in which they were found; never empty
+}
 
-func (f Faults) Error() string {
-	lines := make([]string, 0, len(f))
-	for _, fault := range f {
+func (e *InvalidError) Error() string {
+	lines := make([]string, 0, len(e.Faults))
+	for _, fault := range e.Faults {
 		lines = append(lines, fault.String())
 	}
 	return strings.Join(lines, "\n")
 }
 
-// err is nil if there is no fault: an empty Faults in an error is not.
-func (f Faults) err() error {
-	if len(f) == 0 {
-		return nil
-	}
-	return f
+// faults are those that were found so far.
+type faults []Fault
+
+func (f *faults) addf(path, format string, args ...any) {
+	*f = append(*f, Fault{path, fmt.Sprintf(format, args...)})
 }
 
-func (f *Faults) add(path, format string, args ...any) {
-	*f = append(*f, Fault{path, fmt.Sprintf(format, args...)})
+// err is nil if there is no fault.
+func (f *faults) err() error {
+	if len(*f) == 0 {
+		return nil
+	}
+	return &InvalidError{*f}
+}
+
+// invalid is the error of one fault.
+func invalid(path, format string, args ...any) error {
+	var f faults
+	f.addf(path, format, args...)
+	return f.err()
 }

@@ -7,14 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// ReadFile reads a document from a file and refuses one that is wrong anywhere. The error of a wrong document matches
-// [Faults]; that of a missing file, [fs.ErrNotExist].
+// ReadFile reads a document from a file and refuses one that is wrong anywhere. The error of a wrong document is an
+// [InvalidError]; that of a missing file, [fs.ErrNotExist].
 func ReadFile(name string) (*Document, error) {
-	data, err := os.ReadFile(name) //nolint:gosec // The user names the file.
+	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the results: %w", err)
 	}
@@ -22,7 +23,8 @@ func ReadFile(name string) (*Document, error) {
 }
 
 // Decode reads a document and refuses one that is wrong anywhere: with a field that is unknown, missing or there twice,
-// with a value that cannot be, or with one that does not follow from those it is derived from. The error is [Faults] then.
+// with a value that cannot be, or with one that does not follow from those it is derived from. The error is an
+// [InvalidError] then.
 func Decode(data []byte) (*Document, error) {
 	n, err := parse(data)
 	if err != nil {
@@ -31,11 +33,11 @@ func Decode(data []byte) (*Document, error) {
 	if err := known(n); err != nil {
 		return nil, err
 	}
-	var faults Faults
+	var found faults
 	d := new(Document)
-	assign(n, reflect.ValueOf(d).Elem(), &faults)
-	if len(faults) > 0 {
-		return nil, faults
+	assign(n, reflect.ValueOf(d).Elem(), &found)
+	if err := found.err(); err != nil {
+		return nil, err
 	}
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -46,13 +48,13 @@ func Decode(data []byte) (*Document, error) {
 // known refuses a schema of which nothing else can be said.
 func known(n *node) error {
 	if n.kind != object {
-		return Faults{{"", fmt.Sprintf("the document is a %s, want an %s", n.kind, object)}}
+		return invalid("", "the document is %s, want %s", n.kind, object)
 	}
 	switch schema := n.member("schema"); {
 	case schema == nil:
-		return Faults{{"schema", "is missing"}}
-	case schema.flat() != fmt.Sprint(Schema):
-		return Faults{{schema.path, fmt.Sprintf("is %s, and this program knows %d alone", schema.flat(), Schema)}}
+		return invalid("schema", "is missing")
+	case schema.flat() != strconv.Itoa(Schema):
+		return invalid(schema.path, "is %s, and this program knows %d alone", schema.flat(), Schema)
 	}
 	return nil
 }
@@ -83,7 +85,7 @@ func WriteFile(name string, d *Document) error {
 		return fmt.Errorf("cannot write the results: %w", err)
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()) //nolint:gosec // Results are for everybody to read.
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}

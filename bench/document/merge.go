@@ -3,11 +3,12 @@ package document
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// A Refusal is why a part cannot be merged into a document. Its text says what differs, and what to do.
-type Refusal struct {
+// A RefusedError is why a part cannot be merged into a document. Its text says what differs, and what to do.
+type RefusedError struct {
 	Differences []Difference
 }
 
@@ -19,7 +20,7 @@ type Difference struct {
 	Where    string // what of the document has it: "the host", or "mem/matrix"
 }
 
-func (r *Refusal) Error() string {
+func (r *RefusedError) Error() string {
 	var b strings.Builder
 	b.WriteString("these results do not belong into this document, which holds those of one host, one Go version, one version" +
 		" of wherry and one set of build flags:")
@@ -30,7 +31,7 @@ func (r *Refusal) Error() string {
 	return b.String()
 }
 
-func (r *Refusal) compare(where, fact, old, fresh string) {
+func (r *RefusedError) compare(where, fact, old, fresh string) {
 	same := func(d Difference) bool { return d.Fact == fact && d.Document == old && d.New == fresh }
 	if old != fresh && !slices.ContainsFunc(r.Differences, same) {
 		r.Differences = append(r.Differences, Difference{fact, old, fresh, where})
@@ -46,7 +47,7 @@ func New(host Host) *Document {
 
 // Merge puts a part in the place of the one of that backend and name, if there is one, and derives what follows. The host
 // is the one that the part was measured on. If it, or what the part was built from and with, is not that of the document,
-// the error is a [Refusal] and the document is as it was. The part that is replaced counts as well: with another Go
+// the error is a [RefusedError] and the document is as it was. The part that is replaced counts as well: with another Go
 // version everything is measured anew. The document keeps the part.
 func (d *Document) Merge(host Host, backend, name string, part *Part) error {
 	if err := d.Mergeable(host, part.Provenance); err != nil {
@@ -68,7 +69,7 @@ func (d *Document) Merge(host Host, backend, name string, part *Part) error {
 // Mergeable is the error that Merge would return for a part of that provenance: it can be asked before anything is
 // measured.
 func (d *Document) Mergeable(host Host, provenance Provenance) error {
-	var r Refusal
+	var r RefusedError
 	for _, fact := range host.identity() {
 		for _, old := range d.Host.identity() {
 			if old.name == fact.name {
@@ -107,15 +108,15 @@ func (h *Host) identity() []fact {
 	return []fact{
 		{"CPU", h.CPU},
 		{"architecture", h.Architecture},
-		{"physical cores", fmt.Sprint(h.PhysicalCores)},
-		{"logical cores", fmt.Sprint(h.LogicalCores)},
+		{"physical cores", strconv.Itoa(h.PhysicalCores)},
+		{"logical cores", strconv.Itoa(h.LogicalCores)},
 		{"memory", fmt.Sprintf("%d bytes", h.MemoryBytes)},
 		{"OS", h.OS},
 		{"kernel", h.Kernel},
 	}
 }
 
-// SameHost is the error, a [Refusal], that says in which facts two hosts differ, or nil.
+// SameHost is the error, a [RefusedError], that says in which facts two hosts differ, or nil.
 func SameHost(a, b Host) error {
 	d := Document{Host: a}
 	return d.Mergeable(b, Provenance{})

@@ -18,10 +18,10 @@ const maxDepth = 24
 type kind string
 
 const (
-	object  kind = "object"
-	array   kind = "list"
-	text    kind = "text"
-	number  kind = "number"
+	object  kind = "an object"
+	array   kind = "a list"
+	text    kind = "a text"
+	number  kind = "a number"
 	boolean kind = "true or false"
 	null    kind = "null"
 )
@@ -41,10 +41,11 @@ func parse(data []byte) (*node, error) {
 	p.decoder.UseNumber()
 	root, err := p.value("", 0)
 	if err != nil {
-		return nil, Faults{{p.at, err.Error()}}
+		p.faults.addf(p.at, "%v", err)
+		return nil, p.faults.err()
 	}
 	if _, err := p.decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, Faults{{"", "there is something after the end of the document"}}
+		return nil, invalid("", "there is something after the end of the document")
 	}
 	return root, p.faults.err()
 }
@@ -53,7 +54,7 @@ type parser struct {
 	decoder *json.Decoder
 	data    []byte
 	at      string // the path of the value that is being read
-	faults  Faults
+	faults  faults
 }
 
 func (p *parser) token() (json.Token, error) {
@@ -107,7 +108,7 @@ func (p *parser) object(path string, depth int) (*node, error) {
 			return nil, err
 		}
 		if slices.Contains(n.names, name) {
-			p.faults.add(member.path, "stands twice in its object")
+			p.faults.addf(member.path, "stands twice in its object")
 			continue
 		}
 		n.names, n.members = append(n.names, name), append(n.members, member)
@@ -181,7 +182,7 @@ func marshal(value any) ([]byte, error) {
 }
 
 // width is how long a line may be before a value is spread over several.
-const width = 120
+const width = 240
 
 // print writes a value as it is read best: on one line where it fits, a line for each member where not.
 func (n *node) print(b *strings.Builder, indent string, used int) {
@@ -236,9 +237,22 @@ func (n *node) label(i int) string {
 }
 
 func quote(s string) string {
+	if plain(s) {
+		return `"` + s + `"`
+	}
 	data, err := marshal(s)
 	if err != nil {
 		return strconv.Quote(s) // A string always marshals.
 	}
 	return string(data)
+}
+
+// plain reports whether a text stands between quotes as it is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || s[i] == '"' || s[i] == '\\' {
+			return false
+		}
+	}
+	return true
 }

@@ -1,8 +1,8 @@
 package document
 
 import (
-	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,29 +10,21 @@ import (
 
 // derived notes every value that does not follow from the others.
 func (v *validator) derived(d *Document) {
-	data, err := marshal(d)
+	is, err := tree(d)
 	if err != nil {
-		v.add("", "cannot be written: %v", err)
+		v.addf("", "cannot be written: %v", err)
 		return
 	}
 	again := new(Document)
-	if err := json.Unmarshal(data, again); err != nil {
-		v.add("", "cannot be read: %v", err)
-		return
-	}
+	assign(is, reflect.ValueOf(again).Elem(), new(faults))
 	for i := range again.Backends {
 		for _, part := range again.Backends[i].parts() {
 			part.derive()
 		}
 	}
-	is, err := tree(d)
-	if err != nil {
-		v.add("", "cannot be written: %v", err)
-		return
-	}
 	want, err := tree(again)
 	if err != nil {
-		v.add("", "cannot be derived: %v", err)
+		v.addf("", "cannot be derived: %v", err)
 		return
 	}
 	v.differences(is, want)
@@ -42,18 +34,18 @@ func (v *validator) derived(d *Document) {
 func (v *validator) differences(is, want *node) {
 	switch {
 	case is.kind != want.kind:
-		v.add(is.path, "is %s, want %s", is.flat(), want.flat())
+		v.addf(is.path, "is %s, want %s", is.flat(), want.flat())
 	case is.kind == object:
 		for i, name := range is.names {
 			if other := want.member(name); other == nil {
-				v.add(is.members[i].path, "is there, and nothing that it follows from")
+				v.addf(is.members[i].path, "is there, and nothing that it follows from")
 			} else if name != "seal" {
 				v.differences(is.members[i], other)
 			}
 		}
 		for i, name := range want.names {
 			if !slices.Contains(is.names, name) {
-				v.add(want.members[i].path, "is missing, want %s", want.members[i].flat())
+				v.addf(want.members[i].path, "is missing, want %s", want.members[i].flat())
 			}
 		}
 	case is.kind == array:
@@ -61,7 +53,7 @@ func (v *validator) differences(is, want *node) {
 			v.differences(is.members[i], want.members[i])
 		}
 	case !is.equals(want):
-		v.add(is.path, "is %s, and follows to be %s", is.text, want.text)
+		v.addf(is.path, "is %s, and follows to be %s", is.text, want.text)
 	}
 }
 

@@ -52,22 +52,22 @@ func openSeal(s string) seal {
 }
 
 // broken notes what of a value is not as it was sealed. The value stands at path, its seal beside it.
-func broken(n *node, path, stored string, faults *Faults) {
+func broken(n *node, path, stored string, found *faults) {
 	is, was := sealOf(n), openSeal(stored)
 	if is.String() == stored {
 		return
 	}
 	leaves := n.leaves()
-	before := len(*faults)
+	before := len(*found)
 	if len(was.checks) == len(leaves) {
 		for i, leaf := range leaves {
 			if is.checks[i] != was.checks[i] {
-				faults.add(join(path, leaf.path), "%s is not what was measured: the seal of %s says so", leaf.flat(), path)
+				found.addf(join(path, leaf.path), "%s is not what was measured: the seal of %s says so", leaf.flat(), path)
 			}
 		}
 	}
-	if len(*faults) == before {
-		faults.add(join(path, "seal"), "does not fit: something of %s was changed, added or removed since it was measured", path)
+	if len(*found) == before {
+		found.addf(join(path, "seal"), "does not fit: something of %s was changed, added or removed since it was measured", path)
 	}
 }
 

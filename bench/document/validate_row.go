@@ -3,6 +3,7 @@ package document
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,24 +16,24 @@ const tenth = 10
 func (v *validator) row(r *Row, path string, quick bool) {
 	v.cell(r, path)
 	if !slices.Contains(Methods(), r.Method) {
-		v.add(path+".method", "is %q, want %s", r.Method, list(Methods()))
+		v.addf(path+".method", "is %q, want %s", r.Method, list(Methods()))
 		return
 	}
 	has := r.values()
 	switch {
 	case r.NotShown != nil && len(has) > 0:
-		v.add(path, "has values (%s) and a reason for having none (not_shown)", list(has))
+		v.addf(path, "has values (%s) and a reason for having none (not_shown)", strings.Join(has, " and "))
 	case r.NotShown != nil:
 		v.reason(r.NotShown, path+".not_shown")
 	case len(has) == 0:
-		v.add(path, "has neither values nor a reason for having none (not_shown)")
+		v.addf(path, "has neither values nor a reason for having none (not_shown)")
 	case len(has) > 1 || has[0] != r.Method.values():
-		v.add(path, "has %s, want %s of a row by the method %q", list(has), r.Method.values(), r.Method)
+		v.addf(path, "has %s, want %s of a row by the method %q", strings.Join(has, " and "), r.Method.values(), r.Method)
 	}
 	for i := range r.Runs {
 		v.run(&r.Runs[i], index(path+".runs", i))
 		if r.Method == Drain && !quick && r.Runs[i].ElapsedNS < int64(shortest) {
-			v.add(index(path+".runs", i)+".elapsed_ns", "is %d, and a drain shorter than %v has no value: %q",
+			v.addf(index(path+".runs", i)+".elapsed_ns", "is %d, and a drain shorter than %v has no value: %q",
 				r.Runs[i].ElapsedNS, shortest, TooShort)
 		}
 	}
@@ -97,10 +98,10 @@ func (v *validator) cell(r *Row, path string) {
 		v.atLeast(int64(n.least), int64(n.is), join(path, n.name))
 	}
 	if r.Method == Offered && r.Rate == 0 {
-		v.add(path+".rate", "is missing, and the method is %q", r.Method)
+		v.addf(path+".rate", "is missing, and the method is %q", r.Method)
 	}
 	if r.Method != Offered && r.Rate > 0 {
-		v.add(path+".rate", "is %d, and the method is %q", r.Rate, r.Method)
+		v.addf(path+".rate", "is %d, and the method is %q", r.Rate, r.Method)
 	}
 }
 
@@ -111,7 +112,7 @@ func ReasonCodes() []ReasonCode {
 
 func (v *validator) reason(r *Reason, path string) {
 	if !slices.Contains(ReasonCodes(), r.Code) {
-		v.add(path+".code", "is %q, want %s", r.Code, list(ReasonCodes()))
+		v.addf(path+".code", "is %q, want %s", r.Code, list(ReasonCodes()))
 	}
 	v.filled(r.Text, path+".text")
 }
@@ -124,7 +125,7 @@ func (v *validator) run(r *Run, path string) {
 	v.atLeast(1, r.PeakRSS, path+".peak_rss_bytes")
 	v.ledger(&r.Ledger, path+".ledger")
 	if r.Messages > r.Ledger.Handled {
-		v.add(path+".messages", "is %d, and %d were handled", r.Messages, r.Ledger.Handled)
+		v.addf(path+".messages", "is %d, and %d were handled", r.Messages, r.Ledger.Handled)
 	}
 }
 
@@ -134,14 +135,14 @@ func (v *validator) ledger(l *Ledger, path string) {
 	v.atLeast(1, l.Published, path+".published")
 	v.atLeast(1, l.Handled, path+".handled")
 	if l.Published != l.Handled {
-		v.add(path+".handled", "is %d of %d, and a run that lost a message has no value", l.Handled, l.Published)
+		v.addf(path+".handled", "is %d of %d, and a run that lost a message has no value", l.Handled, l.Published)
 	}
 	if l.Duplicated != 0 {
-		v.add(path+".duplicated", void, l.Duplicated, "repeated")
+		v.addf(path+".duplicated", void, l.Duplicated, "repeated")
 	}
 	v.atLeast(0, l.Reordered, path+".reordered")
 	if l.Ordered && l.Reordered > 0 {
-		v.add(path+".reordered", void, l.Reordered, "promised order and reordered")
+		v.addf(path+".reordered", void, l.Reordered, "promised order and reordered")
 	}
 }
 
@@ -154,7 +155,7 @@ func (v *validator) load(l *Load, path string) {
 	v.atLeast(1, l.PeakRSS, path+".peak_rss_bytes")
 	v.ledger(&l.Ledger, path+".ledger")
 	if l.Published != l.Ledger.Published {
-		v.add(path+".published", "is %d, and %d in the ledger", l.Published, l.Ledger.Published)
+		v.addf(path+".published", "is %d, and %d in the ledger", l.Published, l.Ledger.Published)
 	}
 	v.quantiles(l.Latency, path+".latency")
 	v.quantiles(l.FromSend, path+".from_send")
@@ -162,11 +163,11 @@ func (v *validator) load(l *Load, path string) {
 	switch {
 	case !l.Sustained:
 	case l.Latency == nil:
-		v.add(path+".latency", "is missing, and the load was sustained")
+		v.addf(path+".latency", "is missing, and the load was sustained")
 	case l.Lateness == nil:
-		v.add(path+".pacer_late", "is missing, and the load was sustained")
+		v.addf(path+".pacer_late", "is missing, and the load was sustained")
 	case l.Lateness.P99*tenth > l.Latency.P99:
-		v.add(path+".pacer_late.p99_ns", "is %d, more than a tenth of the latency's: the row has no value, %q",
+		v.addf(path+".pacer_late.p99_ns", "is %d, more than a tenth of the latency's: the row has no value, %q",
 			l.Lateness.P99, PacerTooLate)
 	}
 }
@@ -187,14 +188,14 @@ func (v *validator) quantiles(q *Quantiles, path string) {
 
 func (v *validator) code(c *Code, path string) {
 	if len(c.Runs) == 0 {
-		v.add(path+".runs", "is empty")
+		v.addf(path+".runs", "is empty")
 	}
 	for i, r := range c.Runs {
 		at := index(path+".runs", i)
 		v.atLeast(1, r.N, at+".n")
 		v.atLeast(1, r.InstrN, at+".instructions_n")
 		if r.Instr2N <= r.InstrN {
-			v.add(at+".instructions_2n", "is %d, no more than the %d for half as many messages", r.Instr2N, r.InstrN)
+			v.addf(at+".instructions_2n", "is %d, no more than the %d for half as many messages", r.Instr2N, r.InstrN)
 		}
 		v.atLeast(0, r.BlocksN, at+".blocks_n")
 		v.atLeast(0, r.Blocks2N, at+".blocks_2n")
@@ -207,7 +208,7 @@ func (v *validator) code(c *Code, path string) {
 
 func (v *validator) extra(e *Extra, path string) {
 	if e.BusiestShare < 0 || e.BusiestShare > 1 {
-		v.add(path+".busiest_share", "is %v, want a share between 0 and 1", e.BusiestShare)
+		v.addf(path+".busiest_share", "is %v, want a share between 0 and 1", e.BusiestShare)
 	}
 	v.atLeast(0, e.StopNS, path+".stop_ns")
 }
