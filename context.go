@@ -20,6 +20,7 @@ type lazyContext struct {
 	deadline driver.Stamp    // 0: none
 	cause    error           // of the deadline
 	clock    *clock          // to look at the deadline without a timer
+	fallback bool            // the deadline is for a parent that has none of its own
 
 	touched atomic.Bool
 	mu      sync.Mutex      // guards the fields below
@@ -27,9 +28,6 @@ type lazyContext struct {
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc
 }
-
-// arm readies an untouched context for a message.
-func (c *lazyContext) arm(deadline driver.Stamp) { c.deadline = deadline }
 
 // end ends the context with the given cause and reports whether it may be used again.
 func (c *lazyContext) end(cause error) (reusable bool) {
@@ -49,6 +47,15 @@ func (c *lazyContext) revoke(cause error) {
 	c.cancel(cause)
 }
 
+// binds reports whether the deadline of its own counts.
+func (c *lazyContext) binds() bool {
+	if c.deadline == 0 || !c.fallback {
+		return c.deadline != 0
+	}
+	_, ok := c.base.Deadline()
+	return !ok
+}
+
 // made returns the real context, making it when it is the first to ask.
 func (c *lazyContext) made() context.Context {
 	c.mu.Lock()
@@ -58,7 +65,7 @@ func (c *lazyContext) made() context.Context {
 	}
 	c.touched.Store(true)
 	ctx, stop := c.base, context.CancelFunc(func() {})
-	if c.deadline != 0 {
+	if c.binds() {
 		ctx, stop = context.WithDeadlineCause(ctx, c.deadline.Time(), c.cause)
 	}
 	c.real, c.cancel = context.WithCancelCause(ctx)
@@ -71,7 +78,7 @@ func (c *lazyContext) Deadline() (time.Time, bool) {
 	base, ok := c.base.Deadline()
 	own := c.deadline.Time()
 	switch {
-	case c.deadline == 0:
+	case !c.binds():
 		return base, ok
 	case ok && base.Before(own):
 		return base, true

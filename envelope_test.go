@@ -74,7 +74,7 @@ func FuzzHeader(f *testing.F) {
 		if bad != (err != nil) {
 			t.Fatalf("header %q: %q gives %v", key, value, err)
 		}
-		e := &encoding{}
+		e := (&publisherCore{}).newEncoding()
 		o := WithHeader(key, value)
 		if (o.apply(e) != nil) != bad || len(e.headers) > 0 == bad {
 			t.Fatalf("header %q: %q was applied as %v", key, value, e.headers)

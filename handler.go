@@ -38,11 +38,43 @@ func outcomeOf(err error) Outcome {
 
 // laneFunc takes one delivery through decoding, middleware and handler. Each lane has its own: everything it needs was
 // built when the lane started, and nothing is built per message.
-type laneFunc func(ctx context.Context, d *driver.Delivery) Outcome
+type laneFunc func(l *lane, d *driver.Delivery) Outcome
 
 // bindHandler is where types end: what it returns no longer knows T, and the engine below it has no type parameters.
 func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Middleware) laneFunc {
 	m := &Message[T]{codec: t.codec, message: message{consumer: c}}
+	codec, reuses := t.codec, codecReuses(t.codec)
+	whole, _ := codec.(deliveryDecoder[T])
+	var next Next
+	if len(chain) > 0 {
+		next = wrapHandler(m, h, chain)
+	}
+	return func(l *lane, d *driver.Delivery) Outcome {
+		m.d = d
+		if !reuses {
+			var zero T
+			m.Value = zero
+		}
+		var err error
+		l.decoding = true
+		if whole == nil {
+			err = codec.Decode(d.Body, &m.Value)
+		} else {
+			err = whole.decodeDelivery(d, &m.Value)
+		}
+		l.decoding = false
+		if err != nil {
+			return undecodable(d, err)
+		}
+		if next == nil {
+			return h(l.ctx, m)
+		}
+		return next(l.ctx, m)
+	}
+}
+
+// wrapHandler is a handler below its middleware.
+func wrapHandler[T any](m *Message[T], h Handler[T], chain []Middleware) Next {
 	next := Next(func(ctx context.Context, am AnyMessage) Outcome {
 		own, ok := am.(*Message[T])
 		if !ok {
@@ -55,14 +87,7 @@ func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Midd
 			panic("a middleware returned nil") //nolint:forbidigo // It becomes an error where the lanes are built.
 		}
 	}
-	decode := bindDecode(t.codec)
-	return func(ctx context.Context, d *driver.Delivery) Outcome {
-		m.d = d
-		if err := decode(d, &m.Value); err != nil {
-			return undecodable(d, err)
-		}
-		return next(ctx, m)
-	}
+	return next
 }
 
 // undecodable is the outcome of a body that the codec refused.
@@ -75,22 +100,26 @@ type deliveryDecoder[T any] interface {
 	decodeDelivery(d *driver.Delivery, v *T) error
 }
 
-// bindDecode chooses once how a delivery becomes a value. A codec that panics has refused the body.
+// bindDecode chooses once how a delivery becomes a value, for callers that no lane recovers for: a codec that panics has
+// refused the body. The value is zeroed before, unless the codec uses it again.
 func bindDecode[T any](c Codec[T]) func(d *driver.Delivery, v *T) error {
-	if dd, ok := c.(deliveryDecoder[T]); ok {
-		return dd.decodeDelivery
-	}
 	reuses := codecReuses(c)
+	whole, _ := c.(deliveryDecoder[T])
 	return func(d *driver.Delivery, v *T) (err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				err = fmt.Errorf("the codec panicked: %v", v)
+				err = codecPanic(v)
 			}
 		}()
 		if !reuses {
 			var zero T
 			*v = zero
 		}
+		if whole != nil {
+			return whole.decodeDelivery(d, v)
+		}
 		return c.Decode(d.Body, v)
 	}
 }
+
+func codecPanic(v any) error { return fmt.Errorf("the codec panicked: %v", v) }

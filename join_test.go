@@ -52,7 +52,7 @@ func (r *roundTrips) seen() [][]string {
 }
 
 func one(id, key string) *encoding {
-	e := &encoding{}
+	e := (&publisherCore{}).newEncoding()
 	e.rec[0] = driver.Record{ID: driver.ID{Text: id}, Key: []byte(key), Body: []byte(id)}
 	return e
 }

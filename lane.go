@@ -20,6 +20,10 @@ type lane struct {
 	goroutine int64         // for its stack
 	event     Handled       // used again for each message
 	bulk      *bulk         // of batches, nil for single messages
+	spec      *consumeSpec
+	timeout   driver.Stamp // of a handler call; 0 is none
+	tells     bool         // somebody listens to events
+	decoding  bool // a panic now is the codec's
 
 	// Guarded by the worker's lock.
 	current *driver.Delivery
@@ -29,8 +33,11 @@ type lane struct {
 }
 
 func newLane(w *worker) *lane {
-	l := &lane{w: w, wake: make(chan struct{}, 1)}
 	c := w.r.c
+	l := &lane{w: w, wake: make(chan struct{}, 1), spec: &c.spec, tells: len(c.spec.events) > 0}
+	if t := c.spec.timeout; t != never {
+		l.timeout = driver.Stamp(min(t, longestTimeout))
+	}
 	if c.newBulk != nil {
 		l.bulk = newBulk(l)
 	} else {
@@ -39,11 +46,11 @@ func newLane(w *worker) *lane {
 	return l
 }
 
-// hold notes what the lane has in hand and readies its context. The worker's lock is held, since whoever revokes a
-// delivery looks at both.
+// hold notes what the lane has in hand, and readies its context for one message; for a batch it is readied when the batch
+// is collected. The worker's lock is held, since whoever revokes a delivery looks at both.
 func (l *lane) hold(d *driver.Delivery, now driver.Stamp) {
 	if l.bulk != nil {
-		l.bulk.held = append(l.bulk.held, d) // it begins when the batch is collected
+		l.bulk.held = append(l.bulk.held, d)
 		return
 	}
 	l.current = d
@@ -54,12 +61,19 @@ func (l *lane) hold(d *driver.Delivery, now driver.Stamp) {
 func (l *lane) begin(now driver.Stamp) {
 	l.started = now
 	if l.ctx == nil || l.ctx.touched.Load() {
-		l.ctx = &lazyContext{base: l.w.hand, cause: ErrHandlerTimeout, clock: &l.w.r.clock}
+		l.ctx = l.freshContext()
 	}
-	if timeout := l.w.r.c.spec.timeout; timeout != never {
-		l.ctx.arm(now.Add(timeout))
+	if l.timeout > 0 {
+		l.ctx.deadline = now + l.timeout
 	}
 }
+
+func (l *lane) freshContext() *lazyContext {
+	return &lazyContext{base: l.w.hand, cause: ErrHandlerTimeout, clock: &l.w.r.clock}
+}
+
+// longestTimeout keeps the sum of a moment and a timeout in range. It is 73 years.
+const longestTimeout = time.Duration(1 << 61)
 
 // release notes that the lane has nothing in hand. The worker's lock is held.
 func (l *lane) release() {
@@ -78,18 +92,6 @@ func (l *lane) heldLocked() []*driver.Delivery {
 		return []*driver.Delivery{l.current}
 	default:
 		return nil
-	}
-}
-
-// countLocked is how many deliveries the lane has in hand.
-func (l *lane) countLocked() int {
-	switch {
-	case l.bulk != nil:
-		return len(l.bulk.held)
-	case l.current != nil:
-		return 1
-	default:
-		return 0
 	}
 }
 
@@ -140,7 +142,23 @@ func (l *lane) round(s driver.Settlement) {
 		if d == nil {
 			return
 		}
-		s = l.conclude(d, l.handle(d))
+		var o Outcome
+		if why := refuse(l.spec, d); why != 0 {
+			o = refused(l.spec, d, why)
+		} else {
+			o = l.one(l, d)
+			if l.ctx.touched.Load() {
+				l.ctx.end(ErrReturned)
+			}
+			if l.tells {
+				l.tell(d, o)
+			}
+		}
+		if o.kind == KindAck {
+			s = driver.Settlement{Delivery: d, Verdict: driver.Done}
+		} else {
+			s = l.conclude(d, o)
+		}
 	}
 }
 
@@ -151,21 +169,6 @@ func (l *lane) conclude(d *driver.Delivery, o Outcome) driver.Settlement {
 		l.w.handOver(l, nil, []*move{m})
 	}
 	return s
-}
-
-// handle takes one delivery to an outcome.
-func (l *lane) handle(d *driver.Delivery) Outcome {
-	r := l.w.r
-	spec := &r.c.spec
-	if why := refuse(spec, d); why != 0 {
-		return refused(spec, d, why)
-	}
-	o := l.one(l.ctx, d)
-	l.ctx.end(ErrReturned)
-	if len(spec.events) > 0 {
-		l.tell(d, o)
-	}
-	return o
 }
 
 // tell emits the event of a handled message.
@@ -194,7 +197,7 @@ func (l *lane) broken(v any) driver.Settlement {
 		panic(v) //nolint:forbidigo // Not a handler's: a fault of the engine is not to be hidden.
 	}
 	l.ctx.end(ErrReturned)
-	o := Retry(l.panicked(v, held[0].ID.String()))
+	o := l.outcomeOfPanic(v, held[0])
 	if l.bulk != nil {
 		outcomes := make([]Outcome, len(held))
 		for i := range outcomes {
@@ -207,6 +210,16 @@ func (l *lane) broken(v any) driver.Settlement {
 		l.tell(held[0], o)
 	}
 	return l.conclude(held[0], o)
+}
+
+// outcomeOfPanic is a retry, or where the codec panicked, which has then refused the body, a reject.
+func (l *lane) outcomeOfPanic(v any, d *driver.Delivery) Outcome {
+	decoding := l.decoding
+	l.decoding = false
+	if decoding && v != nil {
+		return undecodable(d, codecPanic(v))
+	}
+	return Retry(l.panicked(v, d.ID.String()))
 }
 
 var errGoexit = errors.New("handler ended its goroutine (runtime.Goexit)")

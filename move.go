@@ -172,7 +172,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 	defer stop()
 	var err error
 	if m.out == m.w.r.dead {
-		err = m.out.send(ctx, recs)
+		err = m.out.sender.Send(ctx, recs)
 	} else {
 		err = m.out.sendAt(ctx, recs)
 	}

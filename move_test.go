@@ -31,7 +31,7 @@ func TestHandedOverIsCountedOnce(t *testing.T) {
 			}
 			assert.Equal(t, w.countLocked(tenure), want)
 			assert.Equal(t, int(w.handled), want)
-			assert.Equal(t, l.countLocked(), 0)
+			assert.Equal(t, len(l.heldLocked()), 0)
 		})
 	}
 }

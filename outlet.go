@@ -51,11 +51,6 @@ func fit(l driver.SendLimits, most, n int, size func(i int) int) int {
 	return taken
 }
 
-// send sends records at once.
-func (o *outlet) send(ctx context.Context, recs []driver.Record) error {
-	return o.sender.Send(ctx, recs)
-}
-
 // sendAt sends records that become visible at their Due, never earlier.
 func (o *outlet) sendAt(ctx context.Context, recs []driver.Record) error {
 	if o.holder == nil {

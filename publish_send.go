@@ -9,27 +9,37 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-// send sends one encoded message within its context.
+// send sends one encoded message within its context, or within the publish timeout where that has no deadline.
 func (c *publisherCore) send(ctx context.Context, e *encoding) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
-	}
 	if c.join != nil && e.rec[0].Due == 0 {
-		return c.join.send(ctx, e)
-	}
-	if _, ok := ctx.Deadline(); ok {
-		return driver.EntryError(c.out.deliver(ctx, e.rec[:]), 0)
+		return c.joined(ctx, e)
 	}
 	// The deadline costs nothing until the driver waits for it. The clock may be 2 ms behind, and the wait that much
 	// shorter.
-	e.ctx.base, e.ctx.cause, e.ctx.clock = ctx, errPublishTimeout, &c.clock //nolint:fatcontext // It is no loop.
-	e.ctx.arm(c.clock.now().Add(c.spec.timeout))
-	err := c.out.deliver(&e.ctx, e.rec[:])
-	if !e.ctx.end(context.Canceled) {
-		e.ctx = lazyContext{}
+	e.ctx.base, e.ctx.deadline = ctx, e.rec[0].Control.Published.Add(c.spec.timeout) //nolint:fatcontext // It is no loop.
+	var err error
+	if e.dressed {
+		err = c.out.deliver(&e.ctx, e.rec[:])
+	} else if err = c.out.sender.Send(&e.ctx, e.rec[:]); err != nil {
+		err = c.out.deliverAgain(&e.ctx, e.rec[:], c.out.sender.Send, err)
+	}
+	if e.ctx.touched.Load() {
+		e.ctx.end(context.Canceled)
+		e.ctx = c.callContext()
 	}
 	e.ctx.base = nil
-	return driver.EntryError(err, 0)
+	if err != nil {
+		return driver.EntryError(err, 0)
+	}
+	return nil
+}
+
+// joined sends one message in a call that others share.
+func (c *publisherCore) joined(ctx context.Context, e *encoding) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+	}
+	return c.join.send(ctx, e)
 }
 
 var errPublishTimeout = errors.New("publish timeout")
@@ -144,17 +154,21 @@ const (
 // deliver sends records now, or later where they are due later. While the connection is away it tries those that
 // certainly were not sent again, under the same ids, until ctx ends.
 func (o *outlet) deliver(ctx context.Context, recs []driver.Record) error {
-	later := false
+	send := o.sender.Send
 	for i := range recs {
-		later = later || recs[i].Due != 0
+		if recs[i].Due != 0 {
+			send = o.sendAt
+			break
+		}
 	}
-	send := o.send
-	if later {
-		send = o.sendAt
-	}
-	backoff := firstBackoff
-	for {
-		err := send(ctx, recs)
+	return o.deliverAgain(ctx, recs, send, send(ctx, recs))
+}
+
+// deliverAgain follows a delivery from its first result to its last.
+func (o *outlet) deliverAgain(
+	ctx context.Context, recs []driver.Record, send func(context.Context, []driver.Record) error, err error,
+) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		if err == nil || !errors.Is(err, ErrNotSent) || !errors.Is(err, driver.ErrDisconnected) {
 			return err
 		}
@@ -164,7 +178,7 @@ func (o *outlet) deliver(ctx context.Context, recs []driver.Record) error {
 		if sleep(ctx, backoff) != nil {
 			return err
 		}
-		backoff = min(2*backoff, maxBackoff)
+		err = send(ctx, recs)
 	}
 }
 

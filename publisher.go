@@ -41,11 +41,16 @@ type publisherCore struct {
 	join   *joiner // nil where joining gains nothing
 	clock  clock
 	prefix uint64
-	// maxRecord is the most bytes of a message, with room for its control data beside it; 0 is no limit.
+	// maxRecord is the most bytes of a message, with room for its control data beside it; 0 is no limit. maxBody is the
+	// most of one that is nothing but a body.
 	maxRecord int
+	maxBody   int
 	seq       atomic.Uint64
-	pool      sync.Pool // *encoding
+	slot      atomic.Pointer[encoding] // the free one that was used last
+	pool      sync.Pool                // *encoding: the other free ones
 	closed    atomic.Bool
+	// contentType is what every record says.
+	contentType string
 }
 
 // publishSpec is what options set.
@@ -109,6 +114,7 @@ func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opt
 	if err != nil {
 		return nil, &Error{Op: "publish", Topic: c.name, Err: err}
 	}
+	c.contentType = p.topic.contentType
 	c.open(out)
 	return p, nil
 }
@@ -118,9 +124,13 @@ func (c *publisherCore) open(out *outlet) {
 	if most := out.limits.MaxRecord; most > 0 {
 		c.maxRecord = most - min(controlReserve, most/2) // a broker with tiny records still carries some
 	}
+	c.maxBody = c.spec.bodyLimit
+	if c.maxRecord > 0 {
+		c.maxBody = min(c.maxBody, c.maxRecord)
+	}
 	c.clock.exact = c.spec.exactTime
 	c.prefix = rand.Uint64()
-	c.pool.New = func() any { return &encoding{} }
+	c.pool.New = func() any { return c.newEncoding() }
 	if limits := out.limits; limits.Batch > 1 {
 		c.join = newJoiner(out.deliver, limits, c.spec.timeout)
 	}
@@ -132,17 +142,18 @@ func (c *publisherCore) open(out *outlet) {
 // deadline. v is not kept and may be changed afterwards; it must not be nil.
 func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption) error {
 	c := &p.core
-	e := c.take()
+	e := c.slot.Swap(nil)
+	if e == nil {
+		e = c.take()
+	}
 	err := p.encode(e, v, opts)
 	if err == nil {
 		err = c.send(ctx, e)
 	}
-	if !e.lent {
-		c.give(e)
-	}
 	if err != nil {
-		return c.fail(err)
+		return c.failed(e, err)
 	}
+	c.give(e)
 	return nil
 }
 
@@ -194,93 +205,14 @@ func (p *Publisher[T]) Close(ctx context.Context) error {
 	return nil
 }
 
+// failed takes the encoding of a message back that was not published, unless the send still reads it.
+func (c *publisherCore) failed(e *encoding, err error) error {
+	if !e.lent {
+		c.give(e)
+	}
+	return c.fail(err)
+}
+
 func (c *publisherCore) fail(err error) error { return &Error{Op: "publish", Topic: c.name, Err: err} }
-
-// encoding is one message on its way out. It is used again, with its buffers.
-type encoding struct {
-	rec     [1]driver.Record // an array, so that sending one needs no slice of its own
-	body    []byte
-	key     []byte
-	headers []driver.Header
-	id      driver.ID
-	delay   time.Duration
-	ctx     lazyContext
-	lent    bool // a send that outlived its context still reads it
-}
-
-func (c *publisherCore) take() *encoding { return c.pool.Get().(*encoding) } //nolint:forcetypeassert // The pool holds nothing else.
-
-func (c *publisherCore) give(e *encoding) {
-	if cap(e.body) > maxKeptBuffer || cap(e.key) > maxKeptBuffer {
-		return
-	}
-	clear(e.headers)
-	e.rec[0] = driver.Record{}
-	c.pool.Put(e)
-}
-
-// encode fills e with the record of v. Its errors are about this message and match ErrNotSent.
-func (p *Publisher[T]) encode(e *encoding, v *T, opts []MessageOption) error {
-	c := &p.core
-	e.body, e.key, e.headers = e.body[:0], e.key[:0], e.headers[:0]
-	e.id, e.delay, e.lent = driver.ID{}, 0, false
-	if c.closed.Load() {
-		return errClosedPublisher
-	}
-	if v == nil {
-		return fmt.Errorf("%w: the value is nil", ErrNotSent)
-	}
-	var err error
-	if e.body, err = p.topic.codec.Append(e.body, v); err != nil {
-		return fmt.Errorf("%w: encode: %w", ErrNotSent, err)
-	}
-	if p.topic.key != nil {
-		e.key = p.topic.key(e.key, v)
-	}
-	for i := range opts {
-		if err := opts[i].apply(e); err != nil {
-			return fmt.Errorf("%w: %w", ErrNotSent, err)
-		}
-	}
-	return c.finish(e, p.topic.contentType)
-}
-
-// finish makes the record and checks its size.
-func (c *publisherCore) finish(e *encoding, contentType string) error {
-	if len(e.body) > c.spec.bodyLimit {
-		return tooLarge("body", len(e.body), c.spec.bodyLimit)
-	}
-	r := &e.rec[0]
-	r.Headers = e.headers
-	size := r.Size()
-	if size > c.spec.headerLimit {
-		return tooLarge("headers", size, c.spec.headerLimit)
-	}
-	r.Body = e.body
-	if len(e.key) > 0 {
-		r.Key = e.key
-	}
-	if most := c.maxRecord; most > 0 && r.Size() > most {
-		return tooLarge("message", r.Size(), most)
-	}
-	if e.id.IsZero() {
-		e.id = driver.ID{Prefix: c.prefix, Seq: c.seq.Add(1)}
-	}
-	r.ID = e.id
-	r.ContentType = contentType
-	now := c.clock.now()
-	r.Control.Published = now
-	if e.delay > 0 {
-		// From the system's clock: a reading of up to 2 ms ago would make the delay that much shorter.
-		r.Due = driver.StampOf(time.Now()).Add(e.delay)
-	}
-	return nil
-}
-
-func tooLarge(what string, have, most int) error {
-	return fmt.Errorf("%w: %w: %s of %d bytes, limit %d", ErrNotSent, ErrTooLarge, what, have, most)
-}
-
-var errClosedPublisher = fmt.Errorf("%w: %w", ErrNotSent, ErrClosed)
 
 func validUTF8(s string) bool { return utf8.ValidString(s) }

@@ -108,7 +108,7 @@ func newPuller(ctx context.Context, r *running) *puller {
 	intake, stop := context.WithCancel(ctx)
 	p := &puller{r: r, w: r.workers[0], stop: stop}
 	p.w.begin(context.WithoutCancel(ctx), intake)
-	p.lane = &lane{w: p.w, wake: make(chan struct{}, 1), goroutine: goroutineID()}
+	p.lane = &lane{w: p.w, wake: make(chan struct{}, 1), goroutine: goroutineID(), spec: &r.c.spec}
 	p.w.lanes = []*lane{p.lane}
 	p.w.follow(&p.beside)
 	if r.holds != nil {

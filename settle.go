@@ -36,9 +36,12 @@ func (w *worker) owingLocked() bool { return len(w.out.batch) > 0 }
 // lingerLocked makes sure that what is decided does not wait behind a slow handler. There is one timer per worker, armed
 // once per linger and never stopped on the way.
 func (w *worker) lingerLocked() {
-	if w.lingering || !w.owingLocked() {
-		return
+	if !w.lingering && w.owingLocked() {
+		w.armLingerLocked()
 	}
+}
+
+func (w *worker) armLingerLocked() {
 	w.lingering = true
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.linger, w.lingered)
@@ -75,9 +78,9 @@ func (w *worker) flushLocked() {
 func (w *worker) departLocked() *flush {
 	f := w.out
 	w.out = w.freshLocked()
-	f.tenures = resize(f.tenures, len(f.batch))
+	f.tenures = f.tenures[:0]
 	for i := range f.batch {
-		f.tenures[i] = f.batch[i].Delivery.Tenure
+		f.tenures = append(f.tenures, f.batch[i].Delivery.Tenure)
 	}
 	w.flying = append(w.flying, f)
 	return f
@@ -162,7 +165,7 @@ var errSettleTimeout = errors.New("settling took too long")
 
 // settle gives a batch to the broker. The context of the call costs nothing until the driver waits for it.
 func (w *worker) settle(f *flush) error {
-	f.ctx.arm(w.r.clock.now().Add(settleTimeout))
+	f.ctx.deadline = w.r.clock.now().Add(settleTimeout)
 	err := w.settleOnce(&f.ctx, f.batch)
 	if !f.ctx.end(context.Canceled) {
 		f.ctx = lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock}

@@ -20,9 +20,9 @@ func (c *consumeSpec) suspectedAfter() int { return max(c.maxDelivered/2, 1) }
 // harms nobody.
 func (w *worker) firstSuspectLocked() int {
 	least, most := w.r.c.spec.suspectedAfter(), w.r.c.spec.maxDelivered
-	for i := w.head; i < len(w.buf); i++ {
-		if n := w.buf[i].Delivered; n > least && n <= most {
-			return i
+	for i, d := range w.buf[w.head:] {
+		if n := d.Delivered; n > least && n <= most {
+			return w.head + i
 		}
 	}
 	return -1

@@ -176,8 +176,14 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 
 // finishLocked notes that the lane has nothing in hand.
 func (w *worker) finishLocked(l *lane) {
-	w.handled += uint64(l.countLocked())
-	w.survivedLocked(l)
+	if w.suspect != nil {
+		w.survivedLocked(l)
+	}
+	if l.current != nil {
+		w.handled++
+	} else if l.bulk != nil {
+		w.handled += uint64(len(l.bulk.held))
+	}
 	l.release()
 }
 

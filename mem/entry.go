@@ -1,18 +1,16 @@
 package mem
 
-import "github.com/wherryhq/wherry/driver"
+import (
+	"slices"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
 
 const (
 	// inlineCopy is the size up to which a record is copied under the queue's lock. Above it the copy takes longer than
 	// taking the lock twice.
 	inlineCopy = 4 << 10
-	// small buffers of free entries are not counted.
-	small = 1 << 10
-	// maxKept is the largest buffer that a free entry keeps.
-	maxKept = 64 << 10
-	// maxFree and maxFreeBytes bound a queue's free entries and their buffers that are not small.
-	maxFree      = 16 << 10
-	maxFreeBytes = 4 << 20
 	// pattern overwrites what was settled, where Config.Poison is set.
 	pattern = 0xdb
 )
@@ -27,146 +25,152 @@ const (
 	inHand              // received and not settled
 )
 
-// An entry is a record in one queue. Nobody outside the queue sees it, only its buffer, through a handout. It is guarded
-// by the queue's mutex. It is kept small, since a full queue is larger than a cache.
+// An entry is a record in one queue, and the delivery as which it is handed out: it is written once, by the sender. It is
+// guarded by the queue's mutex, but for the delivery, which is the receiver's while it is in hand. When it is settled the
+// entry is used again, soon, while it is still in a cache; when its tenure ended it never is, since a handler may still
+// read it: another entry takes its place.
 type entry struct {
-	id          driver.ID
-	contentType string
-	control     driver.Control
-	buf         []byte // the key and then the body
-	headers     []driver.Header
+	delivery driver.Delivery
+	buf      []byte // the key and then the body
 
-	seq   uint64   // its place in the publish order
-	hand  *handout // as what it was handed out last, where late settlements are accepted
-	size  int      // as limits count
-	kept  int      // what it adds to the free bytes of its queue, while it is free
-	key   uint32   // the length of the key
-	count uint32   // how often it was delivered
-	life  uint32   // how many records it was
-	state state
+	owner  *member       // who has it in hand; nil once it is settled or its tenure ended
+	slot   int           // where in owner.hand it is
+	number uint64        // as in the token
+	tenure uint64        // as in the delivery, of which a receiver may have kept a copy
+	seq    uint64        // its place in the publish order
+	size   int           // as limits count
+	end    time.Duration // when the lease ends
+	count  uint32        // how often it was delivered
+	life   uint32        // how many records it was
+	state  state
 	// plain entries have nothing that a free one must not keep.
 	plain bool
 	// lent buffers may be read by a handler whose tenure ended: they are never written again.
 	lent bool
 	// delayed marks a held entry that was sent with a due time, which counts against the bound of what is held.
 	delayed bool
+
+	q       *queue // never changes
+	headers []driver.Header
+	kept    int    // what it adds to the free bytes of its queue, while it is free
+	next    *entry // what took its place, where late settlements are accepted
 }
 
-// fill copies the record in. Strings are shared, since nothing can change them.
+// newEntry returns an entry of a queue, to be filled.
+func newEntry(q *queue) *entry {
+	e := &entry{q: q, plain: true}
+	e.name()
+	return e
+}
+
+// name sets what never changes of the delivery.
+func (e *entry) name() {
+	e.delivery.Topic = e.q.topic
+	if !e.q.b.cfg.Weak.ReuseTags {
+		e.delivery.Token.Ref = e
+	}
+}
+
+// fill copies the record in. Strings are shared, since nothing can change them. What a record of nothing but a body does
+// not have, the entry does not have either: it is new, or was stripped.
 func (e *entry) fill(r *driver.Record, size int) {
-	e.id = r.ID
-	e.contentType = r.ContentType
-	e.control = r.Control
-	e.plain = r.ID.Text == ""
-	if r.Control.Hold != nil || r.Control.Failure != nil {
-		e.ownControl()
+	d, n := &e.delivery, len(r.Body)
+	e.size, e.count = size, 0
+	if size != n || len(r.Headers) > 0 || n > cap(e.buf) || r.ID.Text != "" || r.Control.Hold != nil || r.Control.Failure != nil {
+		e.fillOdd(r)
+		return
 	}
-	e.key = uint32(len(r.Key))
-	if e.key == 0 && len(r.Body) <= cap(e.buf) {
-		e.buf = e.buf[:len(r.Body)]
-		copy(e.buf, r.Body)
-	} else {
-		e.buf = append(append(e.buf[:0], r.Key...), r.Body...)
+	e.buf = e.buf[:n]
+	copy(e.buf, r.Body)
+	d.Body = e.buf[:n:n]
+	d.ID.Prefix, d.ID.Seq = r.ID.Prefix, r.ID.Seq
+	d.ContentType = r.ContentType
+	d.Control = driver.Control{
+		Attempt: r.Control.Attempt, Published: r.Control.Published, Defers: r.Control.Defers, Deferred: r.Control.Deferred,
 	}
-	if len(r.Headers)+cap(e.headers) > 0 {
-		e.headers = append(e.headers[:0], r.Headers...)
-		e.plain = false
-	}
-	e.size = size
-	e.count = 0
 }
 
-func (e *entry) ownControl() {
-	e.plain = false
-	if e.control.Hold != nil {
-		h := *e.control.Hold
-		e.control.Hold = &h
+// fillOdd is fill for every record.
+func (e *entry) fillOdd(r *driver.Record) {
+	d, key := &e.delivery, len(r.Key)
+	e.buf = append(append(e.buf[:0], r.Key...), r.Body...)
+	d.Body = e.buf[key:len(e.buf):len(e.buf)]
+	if key > 0 {
+		d.Key = e.buf[:key:key]
 	}
-	if e.control.Failure != nil {
-		f := *e.control.Failure
-		e.control.Failure = &f
+	if len(r.Headers) > 0 {
+		e.headers = append(e.headers[:0], r.Headers...)
+		d.Headers = slices.Clip(e.headers)
 	}
+	d.ID, d.ContentType, d.Control = r.ID, r.ContentType, ownControl(r.Control)
+	e.plain = key == 0 && cap(e.headers) == 0 && r.ID.Text == "" && r.Control.Hold == nil && r.Control.Failure == nil
+}
+
+// ownControl is a copy that shares nothing.
+func ownControl(c driver.Control) driver.Control {
+	if c.Hold != nil {
+		h := *c.Hold
+		c.Hold = &h
+	}
+	if c.Failure != nil {
+		f := *c.Failure
+		c.Failure = &f
+	}
+	return c
 }
 
 // copied returns a new entry with a copy of the record of e.
 func (e *entry) copied() *entry {
-	n := &entry{seq: e.seq}
+	n, d := newEntry(e.q), &e.delivery
+	n.seq = e.seq
 	n.fill(&driver.Record{
-		ID: e.id, ContentType: e.contentType, Control: e.control,
-		Key: e.buf[:e.key], Body: e.buf[e.key:], Headers: e.headers,
+		ID: d.ID, ContentType: d.ContentType, Control: d.Control, Key: d.Key, Body: d.Body, Headers: d.Headers,
 	}, e.size)
 	return n
 }
 
-// move gives e a copy of its buffers and overwrites the old ones, unless somebody may still read them.
-func (e *entry) move() {
-	n := e.copied()
-	if !e.lent {
-		e.poison()
+// again returns a new entry that takes the place of e, with its buffers. Who has the delivery of e keeps it.
+func (e *entry) again() *entry {
+	n := &entry{
+		delivery: driver.Delivery{ // without its Slot, which its receiver may be writing
+			ID: e.delivery.ID, Key: e.delivery.Key, Body: e.delivery.Body, Headers: e.delivery.Headers,
+			ContentType: e.delivery.ContentType, Control: e.delivery.Control,
+		},
+		buf: e.buf, headers: e.headers, seq: e.seq, size: e.size, count: e.count, life: e.life,
+		state: e.state, plain: e.plain, lent: e.lent, delayed: e.delayed, q: e.q,
 	}
-	e.buf, e.headers, e.lent = n.buf, n.headers, false
+	n.name()
+	if e.q.b.cfg.Weak.AcceptLateSettlements {
+		e.next = n
+	}
+	return n
 }
 
-// poison overwrites what a handler may have kept.
-func (e *entry) poison() {
-	b := e.buf[:cap(e.buf)]
-	for i := range b {
-		b[i] = pattern
+// moved returns an entry that takes the place of e with copies of its buffers. The old ones are overwritten, unless
+// somebody may still read them.
+func (e *entry) moved() *entry {
+	n, c := e.again(), e.copied()
+	n.buf, n.headers, n.lent = c.buf, c.headers, false
+	n.delivery.Key, n.delivery.Body, n.delivery.Headers = c.delivery.Key, c.delivery.Body, c.delivery.Headers
+	n.delivery.Control = c.delivery.Control
+	e.spoil()
+	return n
+}
+
+// spoil overwrites what a receiver may have kept of a delivery that it settled.
+func (e *entry) spoil() {
+	if !e.lent {
+		b := e.buf[:cap(e.buf)]
+		for i := range b {
+			b[i] = pattern
+		}
+		clear(e.headers[:cap(e.headers)])
 	}
-	clear(e.headers[:cap(e.headers)])
+	e.delivery = driver.Delivery{Token: e.delivery.Token, Tenure: e.delivery.Tenure}
 }
 
 // buffers is the size of the entry's buffers.
 func (e *entry) buffers() int {
 	const header = 32
 	return cap(e.buf) + header*cap(e.headers)
-}
-
-// spare returns an entry to be filled. The caller holds the lock.
-func (q *queue) spare() *entry {
-	n := len(q.free) - 1
-	if n < 0 {
-		return new(entry)
-	}
-	e := q.free[n]
-	q.free = q.free[:n]
-	if e.kept != 0 {
-		q.freeBytes -= e.kept
-		e.kept = 0
-	}
-	return e
-}
-
-// recycle takes back an entry whose record is done. The caller holds the lock.
-func (q *queue) recycle(e *entry) {
-	e.state = spare
-	e.life++
-	if !e.plain || e.lent || q.poison || cap(e.buf) > small {
-		q.strip(e)
-	}
-	if len(q.free) < maxFree {
-		q.free = append(q.free, e)
-	}
-}
-
-// strip takes from an entry what a free one must not keep.
-func (q *queue) strip(e *entry) {
-	if q.poison && !e.lent {
-		e.poison()
-	}
-	if e.lent || q.poison {
-		e.buf, e.headers, e.lent = nil, nil, false
-	}
-	e.id.Text = ""
-	e.control = driver.Control{}
-	clear(e.headers)
-	kept := 0
-	if cap(e.buf) > small || cap(e.headers) > 0 {
-		kept = e.buffers()
-	}
-	if kept > maxKept || q.freeBytes+kept > maxFreeBytes {
-		e.buf, e.headers, kept = nil, nil, 0
-	}
-	q.freeBytes += kept
-	e.kept = kept
 }

@@ -110,12 +110,12 @@ func (m *member) takeOdd(dst []*driver.Delivery, n int) []*driver.Delivery {
 		})
 		e := q.ready.remove(i)
 		q.bytes -= e.size
-		h := m.give(e)
-		m.mark(h)
+		m.give(e)
+		m.mark(e)
 		if q.b.cfg.Weak.NoCount {
-			h.delivery.Delivered = 0
+			e.delivery.Delivered = 0
 		}
-		dst = append(dst, &h.delivery)
+		dst = append(dst, &e.delivery)
 		if f.happens(q.topic, func(t *topicFaults) bool { return t.duplicate.next() }) {
 			twice = append(twice, e.copied())
 		}
@@ -236,8 +236,8 @@ func (r *receiver) settleOne(s *driver.Settlement, now time.Duration) error {
 	f := &r.b.faults
 	q.mu.Lock()
 	defer q.unlock()
-	h, err := n.find(r, s.Delivery, now)
-	late := err != nil && h != nil && r.b.cfg.Weak.AcceptLateSettlements
+	e, err := n.find(r, s.Delivery, now)
+	late := err != nil && e != nil && r.b.cfg.Weak.AcceptLateSettlements
 	switch {
 	case err != nil && !late:
 		return err
@@ -246,9 +246,9 @@ func (r *receiver) settleOne(s *driver.Settlement, now time.Duration) error {
 	case f.happens(q.topic, func(t *topicFaults) bool { return t.failSettle.next() }):
 		return errSettleFailed
 	case late:
-		err = q.settleLate(h, s)
+		err = q.settleLate(e, s)
 	default:
-		q.settle(h, s)
+		q.settle(e, s)
 		err = nil
 	}
 	n.forget()

@@ -35,14 +35,14 @@ func (l leased) extend(d *driver.Delivery, now time.Duration) error {
 	}
 	n.q.mu.Lock()
 	defer n.q.unlock()
-	h, err := n.find(l.receiver, d, now)
+	e, err := n.find(l.receiver, d, now)
 	switch {
 	case err != nil:
 		return err
 	case l.b.faults.away() != nil:
 		return errAway
 	default:
-		h.end = now + l.b.cfg.Lease
+		e.end = now + l.b.cfg.Lease
 		return nil
 	}
 }
@@ -55,8 +55,8 @@ func (m *member) lease(n int) {
 		return
 	}
 	end := q.b.now() + life
-	for _, h := range m.hand[len(m.hand)-n:] {
-		h.end = end
+	for _, e := range m.hand[len(m.hand)-n:] {
+		e.end = end
 	}
 	q.armLease(life)
 }
@@ -85,28 +85,28 @@ func (q *queue) expireAll() {
 	}
 	now := q.b.now()
 	var next time.Duration
-	var ended []*handout
+	var ended []*entry
 	for _, m := range q.members {
-		for i, h := range m.hand {
+		for i, e := range m.hand {
 			switch {
 			case !m.holds(i):
-			case h.end <= now:
-				ended = append(ended, h)
-			case next == 0 || h.end < next:
-				next = h.end
+			case e.end <= now:
+				ended = append(ended, e)
+			case next == 0 || e.end < next:
+				next = e.end
 			}
 		}
 	}
-	for _, h := range ended {
-		h.expire()
+	for _, e := range ended {
+		e.expire()
 	}
 	if next != 0 {
 		q.armLease(next - now)
 	}
 }
 
-// expire ends the lease of one handout. Its record becomes ready again.
-func (h *handout) expire() { h.q.requeue(h.lose()) }
+// expire ends the lease of one entry. Its record becomes ready again.
+func (e *entry) expire() { e.q.requeue(e.lose()) }
 
 func (l *lease) end() {
 	if l.timer != nil {

@@ -15,8 +15,8 @@ type member struct {
 	q      *queue
 	place  uint64 // its index in the receiver
 	tenure uint64
-	hand   []*handout // what was taken and may not be settled; see holds
-	held   int        // how many of hand are not settled
+	hand   []*entry // what was taken and may not be settled; see holds
+	held   int      // how many of hand are not settled
 	tags   tags
 
 	idle  bool // among those that wait
@@ -70,7 +70,9 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 	}
 	if calm {
 		for range n {
-			dst = append(dst, &m.give(q.pop()).delivery)
+			e := q.pop()
+			m.give(e)
+			dst = append(dst, &e.delivery)
 		}
 	} else {
 		dst = m.takeOdd(dst, n)

@@ -31,8 +31,7 @@ type queue struct {
 
 	free      []*entry
 	freeBytes int
-	handouts  []*handout // free ones
-	scratch   []large    // free, for senders of large records
+	scratch   []large // free, for senders of large records
 
 	members []*member
 	idle    []*member // waiting for records; the last to come is the first to be woken, its caches are warm
@@ -47,8 +46,7 @@ type queue struct {
 // push makes a filled entry ready, behind everything else.
 func (q *queue) push(e *entry) {
 	q.seq++
-	e.seq = q.seq
-	e.state = ready
+	e.seq, e.state = q.seq, ready
 	q.bytes += e.size
 	q.ready.push(e)
 }
@@ -109,9 +107,9 @@ func (q *queue) waiter() *member {
 func (q *queue) unlock() {
 	if len(q.idle) == 0 {
 		q.mu.Unlock()
-		return
+	} else {
+		q.unlockAndWake()
 	}
-	q.unlockAndWake()
 }
 
 func (q *queue) unlockAndWake() {
@@ -141,7 +139,7 @@ func (q *queue) end(err error) []ended {
 	q.delay.end()
 	q.share.end()
 	q.lease.end()
-	q.ready, q.bytes, q.free, q.handouts = ring{}, 0, nil, nil
+	q.ready, q.bytes, q.free = ring{}, 0, nil
 	q.idle, q.waking = nil, false
 	return all
 }
@@ -154,7 +152,7 @@ func (q *queue) depth(d *driver.Depth, oldest *driver.Stamp) {
 	d.Held += int64(len(q.delay.heap))
 	d.InFlight += int64(q.inFlight)
 	for i := range q.ready.n {
-		if p := q.ready.at(i).control.Published; p != 0 && (*oldest == 0 || p < *oldest) {
+		if p := q.ready.at(i).delivery.Control.Published; p != 0 && (*oldest == 0 || p < *oldest) {
 			*oldest = p
 		}
 	}

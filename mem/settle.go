@@ -28,25 +28,25 @@ func (r *receiver) settle(batch []driver.Settlement) error {
 	now := r.leaseNow()
 	for i := range batch {
 		s := &batch[i]
-		h := handoutOf(s.Delivery)
-		if h == nil {
+		e := entryOf(s.Delivery)
+		if e == nil {
 			f.add(len(batch), i, errForeign)
 			continue
 		}
-		if h.q != q {
+		if e.q != q {
 			if q != nil {
 				q.unlock()
 			}
-			q = h.q
+			q = e.q
 			q.mu.Lock()
 		}
-		if !h.with(r, s.Delivery) || now != 0 {
-			if err := h.check(r, s.Delivery, now); err != nil {
+		if !e.with(r, s.Delivery) || now != 0 {
+			if err := e.check(r, s.Delivery, now); err != nil {
 				f.add(len(batch), i, err)
 				continue
 			}
 		}
-		q.settle(h, s)
+		q.settle(e, s)
 	}
 	if q != nil {
 		q.unlock()
@@ -54,30 +54,30 @@ func (r *receiver) settle(batch []driver.Settlement) error {
 	return f.err(len(batch))
 }
 
-// handoutOf returns what a delivery names, or nil.
-func handoutOf(d *driver.Delivery) *handout {
+// entryOf returns what a delivery names, or nil.
+func entryOf(d *driver.Delivery) *entry {
 	if d == nil {
 		return nil
 	}
-	h, _ := d.Token.Ref.(*handout)
-	return h
+	e, _ := d.Token.Ref.(*entry)
+	return e
 }
 
 // with reports whether d is in the hand of r. The delivery may be a copy that was kept from an earlier handing out, which
 // the token tells.
-func (h *handout) with(r *receiver, d *driver.Delivery) bool {
-	return h.owner != nil && h.owner.r == r && h.number == d.Token.B && h.tenure == d.Tenure
+func (e *entry) with(r *receiver, d *driver.Delivery) bool {
+	return e.owner != nil && e.owner.r == r && e.number == d.Token.B && e.tenure == d.Tenure
 }
 
 // check says why d is not in the hand of r, or not any more.
-func (h *handout) check(r *receiver, d *driver.Delivery, now time.Duration) error {
+func (e *entry) check(r *receiver, d *driver.Delivery, now time.Duration) error {
 	switch {
-	case !h.with(r, d) && h.owner != nil && h.owner.r != r:
+	case !e.with(r, d) && e.owner != nil && e.owner.r != r:
 		return errForeign
-	case !h.with(r, d):
+	case !e.with(r, d):
 		return errSettled
-	case now != 0 && h.end <= now:
-		h.expire()
+	case now != 0 && e.end <= now:
+		e.expire()
 		return errLease
 	default:
 		return nil
@@ -85,9 +85,8 @@ func (h *handout) check(r *receiver, d *driver.Delivery, now time.Duration) erro
 }
 
 // settle applies a verdict to what is in hand.
-func (q *queue) settle(h *handout, s *driver.Settlement) {
-	e := h.drop()
-	q.recycleHandout(h)
+func (q *queue) settle(e *entry, s *driver.Settlement) {
+	e.drop()
 	if s.Verdict == driver.Done {
 		q.recycle(e)
 		return
@@ -96,7 +95,7 @@ func (q *queue) settle(h *handout, s *driver.Settlement) {
 		e.count--
 	}
 	if q.poison {
-		e.move()
+		e = e.moved()
 	}
 	if s.Delay <= 0 {
 		q.requeue(e)

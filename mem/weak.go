@@ -24,27 +24,26 @@ func (q *queue) credit() int {
 // tags are a member's deliveries by number, where tokens are numbers.
 type tags struct {
 	last uint64
-	hand map[uint64]*handout
+	hand map[uint64]*entry
 }
 
-// mark notes what the weaknesses need of a handout, and names it by a number that begins again with each tenure.
-func (m *member) mark(h *handout) {
-	h.life, h.e.hand = h.e.life, h
+// mark names an entry by a number that begins again with each tenure, where tokens are numbers.
+func (m *member) mark(e *entry) {
 	if !m.q.b.cfg.Weak.ReuseTags {
 		return
 	}
 	if m.tags.hand == nil {
-		m.tags.hand = map[uint64]*handout{}
+		m.tags.hand = map[uint64]*entry{}
 	}
 	m.tags.last++
-	m.tags.hand[m.tags.last] = h
-	h.delivery.Token = driver.Token{A: m.tags.last, B: m.place}
+	m.tags.hand[m.tags.last] = e
+	e.delivery.Token = driver.Token{A: m.tags.last, B: m.place}
 }
 
-// named is what a delivery names: a handout or, where tokens are numbers, the member that knows it.
+// named is what a delivery names: an entry or, where tokens are numbers, the member that knows it.
 type named struct {
 	q   *queue // nil when it names nothing
-	h   *handout
+	e   *entry
 	m   *member
 	tag uint64
 }
@@ -53,8 +52,8 @@ func (r *receiver) name(d *driver.Delivery) named {
 	if d == nil {
 		return named{}
 	}
-	if h := handoutOf(d); h != nil {
-		return named{q: h.q, h: h}
+	if e := entryOf(d); e != nil {
+		return named{q: e.q, e: e}
 	}
 	if members := r.currentMembers(); r.b.cfg.Weak.ReuseTags && d.Token.B < uint64(len(members)) {
 		m := members[d.Token.B]
@@ -63,24 +62,24 @@ func (r *receiver) name(d *driver.Delivery) named {
 	return named{}
 }
 
-// find returns the handout. With an error, it is what a broker that accepts late settlements would take it for. The
+// find returns the entry. With an error, it is what a broker that accepts late settlements would take it for. The
 // caller holds the lock of the queue.
-func (n named) find(r *receiver, d *driver.Delivery, now time.Duration) (*handout, error) {
-	if n.h != nil {
-		return n.h, n.h.check(r, d, now)
+func (n named) find(r *receiver, d *driver.Delivery, now time.Duration) (*entry, error) {
+	if n.e != nil {
+		return n.e, n.e.check(r, d, now)
 	}
 	m := n.m
-	h := m.tags.hand[n.tag]
+	e := m.tags.hand[n.tag]
 	switch {
-	case h == nil || h.owner != m:
+	case e == nil || e.owner != m:
 		return nil, errSettled
-	case h.tenure != d.Tenure:
-		return h, errSettled
-	case now != 0 && h.end <= now:
-		h.expire()
-		return h, errLease
+	case e.tenure != d.Tenure:
+		return e, errSettled
+	case now != 0 && e.end <= now:
+		e.expire()
+		return e, errLease
 	default:
-		return h, nil
+		return e, nil
 	}
 }
 
@@ -92,21 +91,22 @@ func (n named) forget() {
 }
 
 // settleLate applies a settlement to whoever has the record now, as a broker does that does not look who asks.
-func (q *queue) settleLate(h *handout, s *driver.Settlement) error {
-	e := h.e
-	if e == nil || e.life != h.life {
+func (q *queue) settleLate(late *entry, s *driver.Settlement) error {
+	e := late
+	for e != nil && e.next != nil {
+		e = e.next
+	}
+	if e == nil || e.life != late.life {
 		return errSettled // the record is done
 	}
 	done := s.Verdict == driver.Done
 	switch e.state {
 	case inHand:
 		// It is in another's hand, whose memory stays as it is.
-		other := e.hand
-		other.lose()
-		if done {
-			q.recycle(e)
+		if n := e.lose(); done {
+			q.recycle(n)
 		} else {
-			q.requeue(e)
+			q.requeue(n)
 		}
 	case ready:
 		if i := q.ready.index(e); done && i >= 0 {
