@@ -14,6 +14,7 @@ require (
 require (
 	codeberg.org/go-latex/latex v0.2.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
+	golang.org/x/mod v0.43.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 )
 

@@ -12,6 +12,9 @@ const (
 	BareChannel = "go-channel-bare"
 	// Harness is an empty loop with nothing but what the benchmark adds to every message.
 	Harness = "harness"
+
+	// WithTimes is the variant of the harness that notes when each message came.
+	WithTimes = "with times"
 )
 
 // The flows.
@@ -104,3 +107,6 @@ var (
 		Pipeline:  "flows: a pipeline of steps",
 	}
 )
+
+// published reports whether a flow is publishing, to be looked at afterwards by one handler.
+func published(flow string) bool { return flow == Publish || flow == PublishBatch }

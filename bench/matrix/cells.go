@@ -51,7 +51,7 @@ func harness() []Spec {
 		Method: document.Live, Turn: "harness", Rounds: drainRounds, Ordered: true,
 	}
 	timed := plain
-	timed.Variant = "with times"
+	timed.Variant = WithTimes
 	return []Spec{plain, timed}
 }
 
@@ -110,8 +110,8 @@ func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
 		},
 		Method: document.Drain, Turn: fmt.Sprintf("%s %d", flow, payload), Rounds: drainRounds,
 		MaxBodies: b.MaxBodies, Notes: b.Notes, Missing: missing[flow],
-		// The in-process broker promises the order of a queue to one handler.
-		Ordered: b.InProcess && n == 1 && flow != DeadLetter,
+		// The in-process broker keeps the order of each publisher, for one handler.
+		Ordered: b.InProcess && (n == 1 || published(flow)) && flow != DeadLetter,
 	}
 	switch flow {
 	case Batch:

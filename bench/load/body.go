@@ -1,0 +1,68 @@
+package load
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/codec"
+)
+
+// A note is the value of cells with a codec of values.
+type note struct {
+	ID          uint64 `json:"id"`
+	PublishedAt int64  `json:"published_at"`
+	Payload     string `json:"payload"`
+}
+
+// A body is how the messages of a cell are made and known again.
+type body[T any] struct {
+	codec wherry.Codec[T]
+	// filling makes the same bytes for less, so that filling a queue takes little time.
+	filling wherry.Codec[T]
+	fresh   func() T
+	number  func(v *T, id uint32)
+	id      func(v *T) uint32
+}
+
+func notes(c wherry.Codec[note], payload int) body[note] {
+	text := strings.Repeat("wherry", payload/6+1)[:payload]
+	return body[note]{
+		codec:   c,
+		filling: filling{text},
+		fresh:   func() note { return note{Payload: text} },
+		number:  func(v *note, id uint32) { v.ID, v.PublishedAt = uint64(id), published },
+		id:      func(v *note) uint32 { return uint32(v.ID) },
+	}
+}
+
+// published stands for the time of publishing in every body: as long as one, and read by nobody.
+const published = 1_790_000_000_000_000_000
+
+func views(size int) body[[]byte] {
+	return body[[]byte]{
+		codec:   codec.BytesView{},
+		filling: codec.BytesView{},
+		fresh:   func() []byte { return make([]byte, size) },
+		number:  func(v *[]byte, id uint32) { binary.LittleEndian.PutUint32(*v, id) },
+		id:      func(v *[]byte) uint32 { return binary.LittleEndian.Uint32(*v) },
+	}
+}
+
+// filling writes the JSON of notes whose payload is known to need no escapes.
+type filling struct{ payload string }
+
+func (f filling) Append(dst []byte, v *note) ([]byte, error) {
+	dst = append(dst, `{"id":`...)
+	dst = strconv.AppendUint(dst, v.ID, 10)
+	dst = append(dst, `,"published_at":`...)
+	dst = strconv.AppendInt(dst, v.PublishedAt, 10)
+	dst = append(dst, `,"payload":"`...)
+	dst = append(dst, f.payload...)
+	return append(dst, `"}`...), nil
+}
+
+func (f filling) Decode(src []byte, v *note) error { return codec.JSON[note]{}.Decode(src, v) }
+
+func (f filling) ContentType() string { return codec.JSON[note]{}.ContentType() }

@@ -1,0 +1,109 @@
+package load
+
+import (
+	"context"
+
+	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/bench/ledger"
+	"github.com/wherryhq/wherry/bench/matrix"
+)
+
+// shape is how the consumers of a cell are made of workers and lanes.
+type shape struct {
+	workers     int
+	concurrency int
+}
+
+// handlers is how many there are at once.
+func (s shape) handlers() int { return s.workers * s.concurrency }
+
+func shapeOf(s *matrix.Spec) shape {
+	switch {
+	case s.Workers > 0:
+		return shape{s.Workers, max(1, s.Consumers/s.Workers)}
+	case s.Flow == matrix.Batch || s.Flow == matrix.Group:
+		return shape{s.Consumers, 1} // a worker handles one batch at a time, and is one member of a group
+	default:
+		return shape{1, s.Consumers}
+	}
+}
+
+// A counted handler notes each message in the lane of its own.
+type counted[T any] struct {
+	ledger *ledger.Ledger
+	gate   *gate
+	id     func(v *T) uint32
+	work   work         // nil does nothing
+	clock  func() int64 // nil where no times are noted
+}
+
+// lane returns a new lane, whose first message waits at the gate.
+func (c *counted[T]) lane() *ledger.Lane { return c.ledger.Lane(c.gate.hold) }
+
+// single handles messages one by one.
+func (c *counted[T]) single() wherry.Handler[T] {
+	lanes, id, work, clock := ledger.NewFinder[wherry.Message[T]](c.lane), c.id, c.work, c.clock
+	switch {
+	case clock != nil:
+		return func(ctx context.Context, m *wherry.Message[T]) wherry.Outcome {
+			at, number := clock(), id(&m.Value)
+			lanes.Lane(m).NoteAt(number, at)
+			if work != nil {
+				work(ctx, number)
+			}
+			return wherry.Ack()
+		}
+	case work != nil:
+		return func(ctx context.Context, m *wherry.Message[T]) wherry.Outcome {
+			number := id(&m.Value)
+			work(ctx, number)
+			lanes.Lane(m).Note(number)
+			return wherry.Ack()
+		}
+	default:
+		return func(_ context.Context, m *wherry.Message[T]) wherry.Outcome {
+			lanes.Lane(m).Note(id(&m.Value))
+			return wherry.Ack()
+		}
+	}
+}
+
+// batch handles many at a time.
+func (c *counted[T]) batch() wherry.BatchHandler[T] {
+	lanes := ledger.NewFinder[wherry.MessageBatch[T]](c.lane)
+	return func(_ context.Context, b *wherry.MessageBatch[T]) wherry.Outcome {
+		lane := lanes.Lane(b)
+		if c.clock != nil {
+			at := c.clock()
+			for i := range b.Len() {
+				lane.NoteAt(c.id(&b.Message(i).Value), at)
+			}
+			return wherry.Ack()
+		}
+		for i := range b.Len() {
+			lane.Note(c.id(&b.Message(i).Value))
+		}
+		return wherry.Ack()
+	}
+}
+
+// consumer is a consumer of a source, as a spec shapes it.
+func (c *counted[T]) consumer(s *matrix.Spec, source wherry.Source[T]) *wherry.Consumer {
+	form := shapeOf(s)
+	common := []wherry.ConsumerOption{wherry.Workers(form.workers)}
+	if s.Prefetch > 0 {
+		common = append(common, wherry.Prefetch(s.Prefetch))
+	}
+	if s.Flow == matrix.Batch {
+		opts := []wherry.BatchOption{wherry.BatchSize(s.BatchSize), wherry.BatchAge(s.BatchAge)}
+		for _, o := range common {
+			opts = append(opts, o)
+		}
+		return wherry.ConsumeBatch(source, c.batch(), opts...)
+	}
+	opts := []wherry.ConsumeOption{wherry.Concurrency(form.concurrency)}
+	for _, o := range common {
+		opts = append(opts, o)
+	}
+	return wherry.Consume(source, c.single(), opts...)
+}

@@ -1,0 +1,90 @@
+package load
+
+import (
+	"context"
+	"time"
+
+	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/ledger"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/driver"
+)
+
+// drain publishes the corpus with no consumer, starts the consumers, holds a barrier until every handler has a message,
+// and measures from there until the last message was handled.
+func drain[T any](ctx context.Context, s *stage, b body[T]) Report {
+	topic := topicOf(s, b.codec)
+	if err := fill(ctx, s, &b, 0, s.order.Messages); err != nil {
+		return failed("fill: " + err.Error())
+	}
+	if s.spec.Flow != matrix.DeadLetter {
+		return drained(ctx, s, &b, drains[T]{sourceOf(s, topic), b.id, s.place()})
+	}
+	dead := wherry.DeadLetters(topic)
+	at := driver.Source{Topics: []driver.Topic{{Name: dead.Name(), Role: driver.DeadLetter}}}
+	if err := bury(ctx, s, topic, at); err != nil {
+		return failed("make dead letters: " + err.Error())
+	}
+	id := func(v *wherry.DeadLetter[T]) uint32 { return b.id(&v.Value) }
+	return drained(ctx, s, &b, drains[wherry.DeadLetter[T]]{wherry.Queue(s.relay, dead), id, at})
+}
+
+// drains is where messages are drained from, and how they are known again.
+type drains[V any] struct {
+	source wherry.Source[V]
+	id     func(v *V) uint32
+	at     driver.Source
+}
+
+func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V]) Report {
+	messages := int64(s.order.Messages)
+	c := &counted[V]{ledger: ledger.New(s.order.Messages), gate: newGate(shapeOf(s.spec).handlers()), id: d.id, work: s.work}
+	v := start(ctx, c.consumer(s.spec, d.source))
+	defer v.stop() //nolint:errcheck // What it returns is judged below.
+	defer c.gate.open()
+	if err := s.barrier(ctx, c.gate, d.at, messages); err != nil {
+		return failed(err.Error())
+	}
+	passed := c.ledger.Told()
+	if 2*passed >= messages {
+		return failed(errFew.Error())
+	}
+	w := openWindow()
+	c.gate.open()
+	complete := await(ctx, c.ledger, messages)
+	var end time.Time
+	if complete {
+		end = c.ledger.Last() // Nothing is written any more.
+	}
+	run := w.close(messages-passed, end)
+	extra := &document.Extra{}
+	if complete && s.order.Stop {
+		more := int64(s.spec.Prefetch * s.spec.Workers)
+		if err := fill(ctx, s, b, int(messages), int(messages+more)); err != nil {
+			return failed("fill: " + err.Error())
+		}
+		messages += more
+	}
+	begun := time.Now()
+	err := v.stop()
+	if s.order.Stop {
+		extra.StopNS = int64(time.Since(begun))
+	}
+	if !complete {
+		if end = c.ledger.Last(); !end.IsZero() {
+			run.ElapsedNS = int64(end.Sub(w.begun))
+		}
+	}
+	run.Round, run.PeakRSS = s.order.Round, peakMemory()
+	run.Ledger = c.ledger.Judge(messages, ledger.Order{Promised: s.spec.Ordered})
+	if none := s.judge(ctx, run.Ledger, d.at, err); none != nil {
+		return Report{None: none}
+	}
+	r := Report{Run: &run}
+	if s.spec.Prefetch > 0 {
+		extra.BusiestShare = c.ledger.Busiest()
+		r.Extra = extra
+	}
+	return r
+}

@@ -1,0 +1,74 @@
+package load
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// A pacer sends at a rate, in an open loop: when each message is meant to go is settled before the first goes, and whatever
+// happens to one changes nothing for the others. What is due goes at once, one after another.
+//
+// It does not sleep while it waits, since no timer is as exact as the gaps of a high rate. It gives way to whoever has
+// something to do.
+type pacer struct {
+	rate  int
+	count int
+	limit int64 // for how long it tries, in nanoseconds
+	start int64 // when the first message is due, by now
+
+	now  func() int64      // a clock in nanoseconds, which may be read by anybody
+	idle func(until int64) // gives way, at most until then
+}
+
+// newPacer returns a pacer that goes by the system's clock.
+func newPacer(rate int, length time.Duration) *pacer {
+	made := time.Now()
+	return &pacer{
+		rate: rate, count: int(int64(rate) * int64(length) / int64(time.Second)), limit: 2 * int64(length),
+		now:  func() int64 { return int64(time.Since(made)) },
+		idle: func(int64) { runtime.Gosched() },
+	}
+}
+
+// intended is when message i is meant to go.
+func (p *pacer) intended(i int) int64 { return p.start + int64(i)*int64(time.Second)/int64(p.rate) }
+
+// A paced is what a pacer did: as many entries as messages went.
+type paced struct {
+	sent []int64 // when each went
+	late []int64 // how late, as far as it is the pacer's own fault
+	end  int64   // when the last was sent
+}
+
+// run sends all messages from now on, or those that it can until ctx ends, a send fails, or twice the time has passed.
+//
+// A message is late by the pacer's fault from when it was due, and the sends before it were over, to when the pacer looked
+// at the clock and saw it. What the sends before it took is the fault of what is measured, and counts in its latency.
+func (p *pacer) run(ctx context.Context, send func(i int) error) (paced, error) {
+	var done paced
+	done.sent, done.late = make([]int64, 0, p.count), make([]int64, 0, p.count)
+	p.start = p.now()
+	free := p.start // when the sends before the last wait were over
+	for next := 0; next < p.count; {
+		seen := p.now()
+		if due := p.intended(next); due > seen {
+			p.idle(due)
+			continue
+		}
+		if err := ctx.Err(); err != nil || seen-p.start > p.limit {
+			return done, err
+		}
+		for next < p.count && p.intended(next) <= seen {
+			done.sent = append(done.sent, p.now())
+			done.late = append(done.late, max(0, seen-max(p.intended(next), free)))
+			if err := send(next); err != nil {
+				return done, err
+			}
+			next++
+		}
+		free = p.now()
+		done.end = free
+	}
+	return done, nil
+}
