@@ -1,0 +1,167 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// A Display is a Meter for people: a bar on a terminal, and a line for each step that is over. Its methods may be called
+// from several goroutines; it draws from one of its own until it is closed.
+type Display struct {
+	w      io.Writer
+	width  int // of the terminal; zero where there is none
+	closed chan struct{}
+	drawer sync.WaitGroup
+
+	mu       sync.Mutex // guards the fields below, and what is written
+	estimate estimate
+	name     string
+	bar      *progressbar.ProgressBar // nil without a terminal
+}
+
+// Bars are this wide, have so many parts, and are drawn this often.
+const (
+	barWidth = 24
+	barParts = 1000
+	barRest  = len("  100%    ") + 1 // what stands around the bar and the text
+	redraw   = 250 * time.Millisecond
+)
+
+// NewDisplay writes to w, which is a terminal of that many columns, or no terminal if width is zero. Close ends it.
+func NewDisplay(w io.Writer, width int) *Display {
+	d := &Display{w: w, width: width, closed: make(chan struct{})}
+	if width <= 0 {
+		return d
+	}
+	d.bar = progressbar.NewOptions(barParts,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetWidth(barWidth),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionShowDescriptionAtLineEnd(),
+		progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}),
+	)
+	d.drawer.Go(d.draw)
+	return d
+}
+
+// Plan forgets earlier steps.
+func (d *Display) Plan(steps []Step) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.estimate, d.name = estimate{steps: steps}, ""
+	if d.bar == nil && len(steps) > 0 {
+		fmt.Fprintf(d.w, "%d steps, about %s\n", len(steps), brief(d.estimate.left(time.Now())))
+	}
+}
+
+// Begin follows Plan.
+func (d *Display) Begin(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.estimate.begin(time.Now())
+	d.name = name
+	d.paint()
+}
+
+// End follows Begin.
+func (d *Display) End(result string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.estimate.end(time.Now())
+	d.erase()
+	fmt.Fprintf(d.w, "%s %s: %s%s\n", d.count(), d.name, result, d.left())
+	d.paint()
+}
+
+// Close ends the drawing, and erases the bar.
+func (d *Display) Close() {
+	close(d.closed)
+	d.drawer.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.erase()
+}
+
+// draw keeps the bar moving while a step takes its time.
+func (d *Display) draw() {
+	ticker := time.NewTicker(redraw)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-d.closed:
+			return
+		case <-ticker.C:
+			d.mu.Lock()
+			d.paint()
+			d.mu.Unlock()
+		}
+	}
+}
+
+// paint draws the bar, if there is one and a step is under way.
+func (d *Display) paint() {
+	if d.bar == nil || !d.estimate.running {
+		return
+	}
+	now := time.Now()
+	text := fmt.Sprintf("%s %s left, %s", d.count(), brief(d.estimate.left(now)), d.name)
+	d.bar.Describe(shortened(text, d.width-barWidth-barRest))
+	// The last part stays empty: a full bar draws itself no more.
+	if err := d.bar.Set(min(int(d.estimate.share(now)*barParts), barParts-1)); err != nil {
+		d.bar = nil
+	}
+}
+
+func (d *Display) erase() {
+	if d.bar != nil {
+		fmt.Fprintf(d.w, "\r%s\r", strings.Repeat(" ", d.width-1))
+	}
+}
+
+func (d *Display) count() string {
+	return fmt.Sprintf("[%d/%d]", d.estimate.begun, max(len(d.estimate.steps), d.estimate.begun))
+}
+
+// left is what a line says of the time that is left: nothing after the last step.
+func (d *Display) left() string {
+	if d.estimate.begun >= len(d.estimate.steps) {
+		return ""
+	}
+	return fmt.Sprintf(" (%s left)", brief(d.estimate.left(time.Now())))
+}
+
+// brief is a time for people: to the second below ten minutes, to the minute above.
+func brief(t time.Duration) string {
+	const minutes = 10 * time.Minute
+	if t >= minutes {
+		return strings.TrimSuffix(t.Round(time.Minute).String(), "0s")
+	}
+	return t.Round(time.Second).String()
+}
+
+// shortened cuts a text to so many letters.
+func shortened(text string, letters int) string {
+	runes := []rune(text)
+	if len(runes) <= letters {
+		return text
+	}
+	return string(runes[:max(letters-1, 0)]) + "…"
+}
+
+// Silent is a Meter that says nothing, for a program whose Meter must not be nil.
+type Silent struct{}
+
+// Plan says nothing.
+func (Silent) Plan([]Step) {}
+
+// Begin says nothing.
+func (Silent) Begin(string) {}
+
+// End says nothing.
+func (Silent) End(string) {}
