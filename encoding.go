@@ -38,36 +38,45 @@ func (c *publisherCore) callContext() lazyContext {
 	return lazyContext{cause: errPublishTimeout, clock: &c.clock, fallback: true}
 }
 
-// take returns a free encoding. One publisher has one for itself; concurrent ones share the pool.
+// take returns a free encoding. A publisher has one, which costs no more than a flag; concurrent publishes share a pool.
 func (c *publisherCore) take() *encoding {
-	if e := c.slot.Swap(nil); e != nil {
-		return e
+	if c.taken.CompareAndSwap(false, true) {
+		return c.own
 	}
 	return c.pool.Get().(*encoding) //nolint:forcetypeassert // The pool holds nothing else.
 }
 
 // give takes an encoding back that nobody reads any more.
 func (c *publisherCore) give(e *encoding) {
-	if cap(e.body) > maxKeptBuffer {
-		return
+	if e.dressed || cap(e.body) > maxKeptBuffer {
+		c.undress(e)
 	}
-	if e.dressed && !c.undress(e) {
-		return
-	}
-	if !c.slot.CompareAndSwap(nil, e) {
+	if e == c.own {
+		c.taken.Store(false)
+	} else {
 		c.pool.Put(e)
 	}
 }
 
-// undress makes an encoding that of a body again and reports whether it is worth keeping.
-func (c *publisherCore) undress(e *encoding) bool {
+// replace gives up an encoding that a send still reads.
+func (c *publisherCore) replace(e *encoding) {
+	if e == c.own {
+		c.own = c.newEncoding()
+		c.taken.Store(false)
+	}
+}
+
+// undress makes an encoding that of a body again, without buffers that are not worth keeping.
+func (c *publisherCore) undress(e *encoding) {
+	if cap(e.body) > maxKeptBuffer {
+		e.body = nil
+	}
 	if cap(e.key) > maxKeptBuffer {
-		return false
+		e.key = nil
 	}
 	clear(e.headers)
 	e.key, e.headers, e.id, e.delay, e.dressed = e.key[:0], e.headers[:0], driver.ID{}, 0, false
 	e.rec[0] = c.blank()
-	return true
 }
 
 // encode fills e with the record of v. Its errors are about this message and match ErrNotSent.

@@ -137,29 +137,29 @@ func (l *lane) round(s driver.Settlement) {
 		l.rounds()
 		return
 	}
-	for {
-		d := l.w.next(l, s)
-		if d == nil {
-			return
-		}
-		var o Outcome
-		if why := refuse(l.spec, d); why != 0 {
-			o = refused(l.spec, d, why)
+	d := l.w.next(l, s)
+	for d != nil {
+		if o := l.handle(d); o.kind == KindAck {
+			d = l.w.advance(l, d)
 		} else {
-			o = l.one(l, d)
-			if l.ctx.touched.Load() {
-				l.ctx.end(ErrReturned)
-			}
-			if l.tells {
-				l.tell(d, o)
-			}
-		}
-		if o.kind == KindAck {
-			s = driver.Settlement{Delivery: d, Verdict: driver.Done}
-		} else {
-			s = l.conclude(d, o)
+			d = l.w.next(l, l.conclude(d, o))
 		}
 	}
+}
+
+// handle takes one delivery to an outcome.
+func (l *lane) handle(d *driver.Delivery) Outcome {
+	if why := refuse(l.spec, d); why != 0 {
+		return refused(l.spec, d, why)
+	}
+	o := l.one(l, d)
+	if l.ctx.touched.Load() {
+		l.ctx.end(ErrReturned)
+	}
+	if l.tells {
+		l.tell(d, o)
+	}
+	return o
 }
 
 // conclude is what the lane's next call settles: nothing, when the outcome moves the message.

@@ -46,8 +46,9 @@ type publisherCore struct {
 	maxRecord int
 	maxBody   int
 	seq       atomic.Uint64
-	slot      atomic.Pointer[encoding] // the free one that was used last
-	pool      sync.Pool                // *encoding: the other free ones
+	own       *encoding   // for whoever set taken
+	taken     atomic.Bool // a publish uses own
+	pool      sync.Pool   // *encoding, for those that are concurrent with it
 	closed    atomic.Bool
 	// contentType is what every record says.
 	contentType string
@@ -131,6 +132,7 @@ func (c *publisherCore) open(out *outlet) {
 	c.clock.exact = c.spec.exactTime
 	c.prefix = rand.Uint64()
 	c.pool.New = func() any { return c.newEncoding() }
+	c.own = c.newEncoding()
 	if limits := out.limits; limits.Batch > 1 {
 		c.join = newJoiner(out.deliver, limits, c.spec.timeout)
 	}
@@ -142,10 +144,7 @@ func (c *publisherCore) open(out *outlet) {
 // deadline. v is not kept and may be changed afterwards; it must not be nil.
 func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption) error {
 	c := &p.core
-	e := c.slot.Swap(nil)
-	if e == nil {
-		e = c.take()
-	}
+	e := c.take()
 	err := p.encode(e, v, opts)
 	if err == nil {
 		err = c.send(ctx, e)
@@ -207,7 +206,9 @@ func (p *Publisher[T]) Close(ctx context.Context) error {
 
 // failed takes the encoding of a message back that was not published, unless the send still reads it.
 func (c *publisherCore) failed(e *encoding, err error) error {
-	if !e.lent {
+	if e.lent {
+		c.replace(e)
+	} else {
 		c.give(e)
 	}
 	return c.fail(err)

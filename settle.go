@@ -21,9 +21,35 @@ var errTooLate = fmt.Errorf("%w: the handler returned after it was abandoned", E
 // A flush is settlements on their way to the broker, with the context of the call. It is used again.
 type flush struct {
 	batch []driver.Settlement
-	// tenures are those of the batch: once a delivery was settled it is the driver's, and nothing of it is read.
+	// tenure is that of each of the batch, and tenures where they are different: once a delivery was settled it is the
+	// driver's, and nothing of it is read.
+	tenure  uint64
 	tenures []uint64
 	ctx     lazyContext
+}
+
+// noteTenures notes the tenures of a batch that is about to be settled.
+func (f *flush) noteTenures() {
+	f.tenures = f.tenures[:0]
+	for i := range f.batch {
+		switch t := f.batch[i].Delivery.Tenure; {
+		case i == 0:
+			f.tenure = t
+		case t != f.tenure:
+			for j := range f.batch {
+				f.tenures = append(f.tenures, f.batch[j].Delivery.Tenure)
+			}
+			return
+		}
+	}
+}
+
+// tenureOf is that of an entry of the batch.
+func (f *flush) tenureOf(i int) uint64 {
+	if len(f.tenures) == 0 {
+		return f.tenure
+	}
+	return f.tenures[i]
 }
 
 // settleLocked notes a decided settlement. It reaches the broker when enough wait, when the buffer runs empty, or after
@@ -78,10 +104,7 @@ func (w *worker) flushLocked() {
 func (w *worker) departLocked() *flush {
 	f := w.out
 	w.out = w.freshLocked()
-	f.tenures = f.tenures[:0]
-	for i := range f.batch {
-		f.tenures = append(f.tenures, f.batch[i].Delivery.Tenure)
-	}
+	f.noteTenures()
 	w.flying = append(w.flying, f)
 	return f
 }
@@ -115,9 +138,8 @@ func (w *worker) freshLocked() *flush {
 		return f
 	}
 	return &flush{
-		batch:   make([]driver.Settlement, 0, w.settleBatch),
-		tenures: make([]uint64, 0, w.settleBatch),
-		ctx:     lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock},
+		batch: make([]driver.Settlement, 0, w.settleBatch),
+		ctx:   lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock},
 	}
 }
 
@@ -137,19 +159,22 @@ func (w *worker) keepLocked(f *flush, again []int) {
 	w.forgetLocked(len(f.batch) - len(again))
 	if w.tenures.ending() {
 		rest := again
-		for i, tenure := range f.tenures {
+		for i := range f.batch {
 			if len(rest) > 0 && rest[0] == i {
 				rest = rest[1:]
 				continue
 			}
-			w.tenures.settledLocked(tenure)
+			w.tenures.settledLocked(f.tenureOf(i))
 		}
 	}
 	for to, from := range again {
-		f.batch[to], f.tenures[to] = f.batch[from], f.tenures[from]
+		f.batch[to] = f.batch[from]
+		if len(f.tenures) > 0 {
+			f.tenures[to] = f.tenures[from]
+		}
 	}
 	clear(f.batch[len(again):])
-	f.batch, f.tenures = f.batch[:len(again)], f.tenures[:len(again)]
+	f.batch, f.tenures = f.batch[:len(again)], f.tenures[:min(len(f.tenures), len(again))]
 }
 
 // forgetLocked gives back the credit of n deliveries.

@@ -194,8 +194,8 @@ func (w *worker) countLocked(tenure uint64) int {
 		count(s.Delivery)
 	}
 	for _, f := range w.flying {
-		for _, other := range f.tenures {
-			if other == tenure {
+		for i := range f.batch {
+			if f.tenureOf(i) == tenure {
 				n++
 			}
 		}

@@ -1,24 +1,25 @@
 package driver
 
-// A Delivery comes in. A driver fills the fields up to Control and leaves Slot alone. Body, Key and Headers are read-only
+// A Delivery comes in. A driver fills all fields but Slot, which it leaves alone. Body, Key and Headers are read-only
 // and stay as they are until the delivery is settled; a driver may use their memory again afterwards.
 type Delivery struct {
 	// Token and Tenure name this delivery, in this tenure, to the driver that made it. A pair is never used twice.
 	Token  Token
 	Tenure uint64
-	// Topic is the name of the topic of the source that it came from.
-	Topic       string
-	ID          ID
-	Key         []byte
-	Body        []byte
-	Headers     []Header // without the reserved ones
-	ContentType string
 	// Delivered is how often the broker delivered it, this time included; 0 is unknown.
 	Delivered int
-	Control   Control
-
 	// Slot belongs to the engine while the delivery does.
 	Slot int
+
+	// What most messages have stands together, so that handling one reads few lines of a cache.
+	Body        []byte
+	ID          ID
+	Control     Control
+	Headers     []Header // without the reserved ones
+	ContentType string
+	Key         []byte
+	// Topic is the name of the topic of the source that it came from.
+	Topic string
 }
 
 // Size is the number of bytes of body, key and headers, as limits count them.

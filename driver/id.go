@@ -7,10 +7,10 @@ import (
 // An ID names a message for its whole life, copies included. It is a text that the user chose, or a pair of numbers
 // whose text is made only when somebody asks. The zero ID is no id.
 type ID struct {
+	// Prefix and Seq are the id where Text is empty and one of them is not zero.
+	Prefix, Seq uint64
 	// Text is the id when it is not empty.
 	Text string
-	// Prefix and Seq are the id otherwise, when one of them is not zero.
-	Prefix, Seq uint64
 }
 
 // IsZero reports whether there is no id.

@@ -29,20 +29,17 @@ const (
 // guarded by the queue's mutex, but for the delivery, which is the receiver's while it is in hand. When it is settled the
 // entry is used again, soon, while it is still in a cache; when its tenure ended it never is, since a handler may still
 // read it: another entry takes its place.
+//
+// What most records need stands together, since the entries of a full queue are larger than a cache.
 type entry struct {
-	delivery driver.Delivery
-	buf      []byte // the key and then the body
-
-	owner  *member       // who has it in hand; nil once it is settled or its tenure ended
-	slot   int           // where in owner.hand it is
-	number uint64        // as in the token
-	tenure uint64        // as in the delivery, of which a receiver may have kept a copy
-	seq    uint64        // its place in the publish order
-	size   int           // as limits count
-	end    time.Duration // when the lease ends
-	count  uint32        // how often it was delivered
-	life   uint32        // how many records it was
-	state  state
+	owner *member // who has it in hand; nil once it is settled or its tenure ended
+	q     *queue  // never changes
+	seq   uint64  // its place in the publish order
+	size  int     // as limits count
+	slot  uint32  // where in owner.hand it is
+	count uint32  // how often it was delivered
+	life  uint32  // how many records it was
+	state state
 	// plain entries have nothing that a free one must not keep.
 	plain bool
 	// lent buffers may be read by a handler whose tenure ended: they are never written again.
@@ -50,10 +47,13 @@ type entry struct {
 	// delayed marks a held entry that was sent with a due time, which counts against the bound of what is held.
 	delayed bool
 
-	q       *queue // never changes
+	delivery driver.Delivery
+
+	keyed   []byte // the key and then the body, of an entry that has or had a key
 	headers []driver.Header
-	kept    int    // what it adds to the free bytes of its queue, while it is free
-	next    *entry // what took its place, where late settlements are accepted
+	kept    int           // what it adds to the free bytes of its queue, while it is free
+	end     time.Duration // when the lease ends
+	next    *entry        // what took its place, where late settlements are accepted
 }
 
 // newEntry returns an entry of a queue, to be filled.
@@ -72,38 +72,36 @@ func (e *entry) name() {
 }
 
 // fill copies the record in. Strings are shared, since nothing can change them. What a record of nothing but a body does
-// not have, the entry does not have either: it is new, or was stripped.
+// not have, the entry does not have either: it is new, or was stripped. The capacity of its body is its own.
 func (e *entry) fill(r *driver.Record, size int) {
-	d, n := &e.delivery, len(r.Body)
+	d, c := &e.delivery, &r.Control
 	e.size, e.count = size, 0
-	if size != n || len(r.Headers) > 0 || n > cap(e.buf) || r.ID.Text != "" || r.Control.Hold != nil || r.Control.Failure != nil {
+	if size != len(r.Body) || len(r.Headers) > 0 || r.ID.Text != "" || c.Hold != nil || c.Failure != nil {
 		e.fillOdd(r)
 		return
 	}
-	e.buf = e.buf[:n]
-	copy(e.buf, r.Body)
-	d.Body = e.buf[:n:n]
+	d.Body = append(d.Body[:0], r.Body...)
 	d.ID.Prefix, d.ID.Seq = r.ID.Prefix, r.ID.Seq
 	d.ContentType = r.ContentType
-	d.Control = driver.Control{
-		Attempt: r.Control.Attempt, Published: r.Control.Published, Defers: r.Control.Defers, Deferred: r.Control.Deferred,
-	}
+	d.Control.Attempt, d.Control.Published = c.Attempt, c.Published
+	d.Control.Defers, d.Control.Deferred = c.Defers, c.Deferred
 }
 
 // fillOdd is fill for every record.
 func (e *entry) fillOdd(r *driver.Record) {
 	d, key := &e.delivery, len(r.Key)
-	e.buf = append(append(e.buf[:0], r.Key...), r.Body...)
-	d.Body = e.buf[key:len(e.buf):len(e.buf)]
-	if key > 0 {
-		d.Key = e.buf[:key:key]
+	e.plain = false
+	if key == 0 {
+		d.Body = append(d.Body[:0], r.Body...)
+	} else {
+		e.keyed = append(append(e.keyed[:0], r.Key...), r.Body...)
+		d.Key, d.Body = e.keyed[:key:key], e.keyed[key:]
 	}
 	if len(r.Headers) > 0 {
 		e.headers = append(e.headers[:0], r.Headers...)
 		d.Headers = slices.Clip(e.headers)
 	}
 	d.ID, d.ContentType, d.Control = r.ID, r.ContentType, ownControl(r.Control)
-	e.plain = key == 0 && cap(e.headers) == 0 && r.ID.Text == "" && r.Control.Hold == nil && r.Control.Failure == nil
 }
 
 // ownControl is a copy that shares nothing.
@@ -132,12 +130,13 @@ func (e *entry) copied() *entry {
 // again returns a new entry that takes the place of e, with its buffers. Who has the delivery of e keeps it.
 func (e *entry) again() *entry {
 	n := &entry{
+		q: e.q, seq: e.seq, size: e.size, count: e.count, life: e.life,
+		state: e.state, plain: e.plain, lent: e.lent, delayed: e.delayed,
 		delivery: driver.Delivery{ // without its Slot, which its receiver may be writing
-			ID: e.delivery.ID, Key: e.delivery.Key, Body: e.delivery.Body, Headers: e.delivery.Headers,
-			ContentType: e.delivery.ContentType, Control: e.delivery.Control,
+			Body: e.delivery.Body, ID: e.delivery.ID, Control: e.delivery.Control, Headers: e.delivery.Headers,
+			ContentType: e.delivery.ContentType, Key: e.delivery.Key,
 		},
-		buf: e.buf, headers: e.headers, seq: e.seq, size: e.size, count: e.count, life: e.life,
-		state: e.state, plain: e.plain, lent: e.lent, delayed: e.delayed, q: e.q,
+		keyed: e.keyed, headers: e.headers,
 	}
 	n.name()
 	if e.q.b.cfg.Weak.AcceptLateSettlements {
@@ -150,7 +149,7 @@ func (e *entry) again() *entry {
 // somebody may still read them.
 func (e *entry) moved() *entry {
 	n, c := e.again(), e.copied()
-	n.buf, n.headers, n.lent = c.buf, c.headers, false
+	n.plain, n.lent, n.keyed, n.headers = c.plain, false, c.keyed, c.headers
 	n.delivery.Key, n.delivery.Body, n.delivery.Headers = c.delivery.Key, c.delivery.Body, c.delivery.Headers
 	n.delivery.Control = c.delivery.Control
 	e.spoil()
@@ -160,17 +159,25 @@ func (e *entry) moved() *entry {
 // spoil overwrites what a receiver may have kept of a delivery that it settled.
 func (e *entry) spoil() {
 	if !e.lent {
-		b := e.buf[:cap(e.buf)]
-		for i := range b {
-			b[i] = pattern
-		}
+		overwrite(e.delivery.Body[:cap(e.delivery.Body)])
+		overwrite(e.keyed[:cap(e.keyed)])
 		clear(e.headers[:cap(e.headers)])
 	}
 	e.delivery = driver.Delivery{Token: e.delivery.Token, Tenure: e.delivery.Tenure}
 }
 
+func overwrite(b []byte) {
+	for i := range b {
+		b[i] = pattern
+	}
+}
+
 // buffers is the size of the entry's buffers.
 func (e *entry) buffers() int {
 	const header = 32
-	return cap(e.buf) + header*cap(e.headers)
+	n := cap(e.keyed) + header*cap(e.headers)
+	if len(e.delivery.Key) == 0 {
+		n += cap(e.delivery.Body)
+	}
+	return n
 }

@@ -109,13 +109,12 @@ func (m *member) takeOdd(dst []*driver.Delivery, n int) []*driver.Delivery {
 			return t.shuffle != nil
 		})
 		e := q.ready.remove(i)
-		q.bytes -= e.size
-		m.give(e)
+		q.ready.insert(0, e)
+		dst = m.give(dst, 1)
 		m.mark(e)
 		if q.b.cfg.Weak.NoCount {
 			e.delivery.Delivered = 0
 		}
-		dst = append(dst, &e.delivery)
 		if f.happens(q.topic, func(t *topicFaults) bool { return t.duplicate.next() }) {
 			twice = append(twice, e.copied())
 		}

@@ -1,39 +1,65 @@
 package mem
 
-// give puts an entry into the member's hand.
-func (m *member) give(e *entry) {
+import "github.com/wherryhq/wherry/driver"
+
+// give puts the first n ready entries into the member's hand and appends their deliveries to dst.
+func (m *member) give(dst []*driver.Delivery, n int) []*driver.Delivery {
 	q := m.q
-	if len(m.hand) == cap(m.hand) {
-		m.compact()
+	m.reserve(n)
+	hand, bytes := m.hand, 0
+	for range n {
+		e := q.ready.pop()
+		bytes += e.size
+		e.owner, e.state, e.slot = m, inHand, uint32(len(hand))
+		e.count++
+		hand = append(hand, e)
+		q.delivered++
+		d := &e.delivery
+		d.Token.A, d.Token.B, d.Tenure = e.seq, q.delivered, m.tenure
+		d.Delivered, d.Slot = int(e.count), 0
+		dst = append(dst, d)
 	}
-	q.delivered++
-	q.inFlight++
-	m.held++
-	e.owner, e.number, e.tenure, e.state = m, q.delivered, m.tenure, inHand
-	e.count++
-	e.slot = len(m.hand)
-	m.hand = append(m.hand, e)
-	d := &e.delivery
-	d.Token.A, d.Token.B, d.Tenure = e.seq, e.number, e.tenure
-	d.Delivered, d.Slot = int(e.count), 0
+	q.bytes -= bytes
+	q.inFlight += n
+	m.held += n
+	m.hand = hand
+	return dst
 }
 
 // drop takes an entry out of its owner's hand. It stays in the slice, where it is known by its slot, until the hand is
 // empty or compacted.
 func (e *entry) drop() {
 	m := e.owner
-	m.q.inFlight--
-	m.held--
+	e.owner = nil
+	m.dropped(1)
+}
+
+// dropped notes that n entries have no owner any more.
+func (m *member) dropped(n int) {
+	m.q.inFlight -= n
+	m.held -= n
 	if m.held == 0 {
 		m.hand = m.hand[:0]
 	}
-	e.owner = nil
 }
 
 // holds reports whether place i of the hand is in use.
 func (m *member) holds(i int) bool {
 	e := m.hand[i]
-	return e.owner == m && e.slot == i
+	return e.owner == m && int(e.slot) == i
+}
+
+// reserve makes room for n more in the hand.
+func (m *member) reserve(n int) {
+	if len(m.hand)+n <= cap(m.hand) {
+		return
+	}
+	m.compact()
+	if need := len(m.hand) + n; 2*need > cap(m.hand) {
+		grown := make([]*entry, len(m.hand), 2*need)
+		copy(grown, m.hand)
+		m.hand = grown
+	}
 }
 
 // compact takes out of the slice what is not held any more.
@@ -41,22 +67,14 @@ func (m *member) compact() {
 	n := 0
 	for i, e := range m.hand {
 		if m.holds(i) {
-			e.slot = n
+			e.slot = uint32(n)
 			m.hand[n] = e
 			n++
 		}
 	}
 	clear(m.hand[n:])
 	m.hand = m.hand[:n]
-	if 2*n > cap(m.hand) || cap(m.hand) == 0 {
-		grown := make([]*entry, n, max(leastHand, 2*cap(m.hand)))
-		copy(grown, m.hand)
-		m.hand = grown
-	}
 }
-
-// leastHand is the smallest capacity of a hand.
-const leastHand = 16
 
 // abandon ends the tenure of all that is in hand, and begins a new one. It returns the entries of the records.
 func (m *member) abandon() []*entry {

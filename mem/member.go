@@ -69,11 +69,7 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 		return dst, nil
 	}
 	if calm {
-		for range n {
-			e := q.pop()
-			m.give(e)
-			dst = append(dst, &e.delivery)
-		}
+		dst = m.give(dst, n)
 	} else {
 		dst = m.takeOdd(dst, n)
 	}

@@ -43,7 +43,7 @@ func (s *sender) Limits() driver.SendLimits {
 
 // Send is one lock and one copy for a small record that fits.
 func (s *sender) Send(ctx context.Context, batch []driver.Record) error {
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		return notSent(context.Cause(ctx))
 	}
 	if len(batch) != 1 || s.closed.Load() || !s.b.calm.Load() {

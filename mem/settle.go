@@ -24,34 +24,57 @@ func (r *receiver) Settle(ctx context.Context, batch []driver.Settlement) error 
 
 func (r *receiver) settle(batch []driver.Settlement) error {
 	var f failures
-	var q *queue
 	now := r.leaseNow()
-	for i := range batch {
-		s := &batch[i]
-		e := entryOf(s.Delivery)
+	for rest := batch; len(rest) > 0; {
+		e := entryOf(rest[0].Delivery)
 		if e == nil {
-			f.add(len(batch), i, errForeign)
+			f.add(len(batch), len(batch)-len(rest), errForeign)
+			rest = rest[1:]
 			continue
 		}
-		if e.q != q {
-			if q != nil {
-				q.unlock()
-			}
-			q = e.q
-			q.mu.Lock()
+		q := e.q
+		q.mu.Lock()
+		if now == 0 {
+			rest = q.settleDone(r, rest)
 		}
-		if !e.with(r, s.Delivery) || now != 0 {
+		for len(rest) > 0 {
+			s := &rest[0]
+			if e = entryOf(s.Delivery); e == nil || e.q != q {
+				break
+			}
 			if err := e.check(r, s.Delivery, now); err != nil {
-				f.add(len(batch), i, err)
-				continue
+				f.add(len(batch), len(batch)-len(rest), err)
+			} else {
+				q.settle(e, s)
 			}
+			rest = rest[1:]
 		}
-		q.settle(e, s)
-	}
-	if q != nil {
 		q.unlock()
 	}
 	return f.err(len(batch))
+}
+
+// settleDone settles what one member has of the queue and is done with, up to the first that is different, and returns
+// the rest.
+func (q *queue) settleDone(r *receiver, batch []driver.Settlement) []driver.Settlement {
+	m := entryOf(batch[0].Delivery).owner
+	if m == nil || m.r != r {
+		return batch
+	}
+	n := 0
+	for n < len(batch) {
+		s := &batch[n]
+		e := entryOf(s.Delivery)
+		if e == nil || e.owner != m || e.delivery.Token.B != s.Delivery.Token.B || m.tenure != s.Delivery.Tenure ||
+			s.Verdict != driver.Done {
+			break
+		}
+		e.owner = nil
+		q.recycle(e)
+		n++
+	}
+	m.dropped(n)
+	return batch[n:]
 }
 
 // entryOf returns what a delivery names, or nil.
@@ -66,7 +89,7 @@ func entryOf(d *driver.Delivery) *entry {
 // with reports whether d is in the hand of r. The delivery may be a copy that was kept from an earlier handing out, which
 // the token tells.
 func (e *entry) with(r *receiver, d *driver.Delivery) bool {
-	return e.owner != nil && e.owner.r == r && e.number == d.Token.B && e.tenure == d.Tenure
+	return e.owner != nil && e.owner.r == r && e.delivery.Token.B == d.Token.B && e.owner.tenure == d.Tenure
 }
 
 // check says why d is not in the hand of r, or not any more.

@@ -29,11 +29,11 @@ func (q *queue) spare() *entry {
 func (q *queue) recycle(e *entry) {
 	e.state = spare
 	e.life++
-	if !e.plain || e.lent || q.poison || cap(e.buf) > small || len(q.free) == cap(q.free) {
-		q.recycleOdd(e)
+	if e.plain && !e.lent && !q.poison && cap(e.delivery.Body) <= small && len(q.free) < cap(q.free) {
+		q.free = append(q.free, e)
 		return
 	}
-	q.free = append(q.free, e)
+	q.recycleOdd(e)
 }
 
 // recycleOdd is recycle for every entry.
@@ -42,7 +42,7 @@ func (q *queue) recycleOdd(e *entry) {
 		e.spoil()
 		return
 	}
-	if !e.plain || e.lent || cap(e.buf) > small {
+	if !e.plain || e.lent || cap(e.delivery.Body) > small {
 		q.strip(e)
 	}
 	if len(q.free) < maxFree {
@@ -52,20 +52,24 @@ func (q *queue) recycleOdd(e *entry) {
 
 // strip takes from an entry what a free one must not keep.
 func (q *queue) strip(e *entry) {
+	d := &e.delivery
+	body := d.Body[:0]
+	if len(d.Key) > 0 || e.lent {
+		body = nil
+	}
 	if e.lent {
-		e.buf, e.headers, e.lent = nil, nil, false
+		e.keyed, e.headers, e.lent = nil, nil, false
 	}
 	clear(e.headers)
+	*d = driver.Delivery{Body: body, Token: d.Token}
+	e.name()
 	kept := 0
-	if cap(e.buf) > small || cap(e.headers) > 0 {
+	if cap(body) > small || cap(e.keyed)+cap(e.headers) > 0 {
 		kept = e.buffers()
 	}
 	if kept > maxKept || q.freeBytes+kept > maxFreeBytes {
-		e.buf, e.headers, kept = nil, nil, 0
+		d.Body, e.keyed, e.headers, kept = nil, nil, nil, 0
 	}
 	q.freeBytes += kept
-	e.kept = kept
-	token := e.delivery.Token
-	e.delivery = driver.Delivery{Topic: q.topic, Token: token}
-	e.plain = cap(e.headers) == 0
+	e.kept, e.plain = kept, cap(e.keyed)+cap(e.headers) == 0
 }

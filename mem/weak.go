@@ -73,7 +73,7 @@ func (n named) find(r *receiver, d *driver.Delivery, now time.Duration) (*entry,
 	switch {
 	case e == nil || e.owner != m:
 		return nil, errSettled
-	case e.tenure != d.Tenure:
+	case m.tenure != d.Tenure:
 		return e, errSettled
 	case now != 0 && e.end <= now:
 		e.expire()
