@@ -3,8 +3,6 @@ package load
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -15,9 +13,9 @@ import (
 // A process that was started for one run gives up by itself.
 const lifetime = 2 * time.Minute
 
-// Child measures the [Order] that is its only argument, as JSON, and writes the [Report], as JSON. It is the whole of a
-// process that [Run] starts. It returns the exit status: 1 when the order cannot be understood, which it says in the
-// report.
+// Child measures the [Order] that is its only argument, as JSON, and writes the [Report], as JSON. It also takes the flags
+// of package program, whose answer a report is too. It is the whole of a process that [Run] starts. It returns the exit
+// status: 1 when the arguments cannot be understood, which it says in the report.
 func Child(args []string, stdout io.Writer) int {
 	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	defer cancel()
@@ -32,20 +30,6 @@ func Child(args []string, stdout io.Writer) int {
 		return 1
 	}
 	return status
-}
-
-func parse(args []string) (Order, error) {
-	var o Order
-	if len(args) != 1 {
-		return o, fmt.Errorf("a cell is measured by one argument, the order as JSON, and there are %d", len(args))
-	}
-	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
-		return o, fmt.Errorf("the order is not understood: %w", err)
-	}
-	if o.Messages < 1 && o.Spec.Method != document.Offered {
-		return o, errors.New("the order has no messages")
-	}
-	return o, nil
 }
 
 // measure runs a cell once.

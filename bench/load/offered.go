@@ -51,6 +51,8 @@ func offered[T any](ctx context.Context, s *stage, b body[T], pace func(*matrix.
 		return Report{None: none}
 	}
 	load := measured(c.ledger, pacer, done, handlers)
+	l.Published -= int64(handlers) // What came before the first was due is in no number of the row.
+	l.Handled -= int64(handlers)
 	load.Ledger, load.CPUNS, load.PeakRSS = l, cpu, peakMemory()
 	return Report{Load: load}
 }

@@ -55,21 +55,21 @@ const (
 	// Window is how long a timed run is meant to last, and Shortest what is too short to be a result.
 	Window   = 1200 * time.Millisecond
 	Shortest = time.Second
+	// Bound is the capacity of queues and channels in live rows and under offered load.
+	Bound = 10_000
+	// BatchSize and BatchAge are the bounds of batches: those that a consumer has if nobody says otherwise.
+	BatchSize = 500
+	BatchAge  = 250 * time.Millisecond
 
 	small  = 64
 	middle = 1 << 10
 	large  = 64 << 10
 
-	drainRounds = 3
-	liveRounds  = 4
-	// liveBound is the capacity of queues and channels in live rows.
-	liveBound    = 10_000
+	drainRounds  = 3
+	liveRounds   = 4
 	publishBatch = 100
 	rung         = 10 * time.Second
 	addedTrip    = time.Millisecond
-
-	batchSize = 500
-	batchAge  = 250 * time.Millisecond
 )
 
 // What processes, fills and probes take besides their windows.

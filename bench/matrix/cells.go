@@ -64,7 +64,7 @@ func live() []Spec {
 				Cell: document.Cell{
 					Subject: Wherry, Flow: Parallel, Payload: small, Consumers: n, Handler: Zero, Codec: BytesView, Procs: procs,
 				},
-				Method: document.Live, Turn: fmt.Sprintf("live on %d", procs), Rounds: liveRounds, Bound: liveBound, Ordered: n == 1,
+				Method: document.Live, Turn: fmt.Sprintf("live on %d", procs), Rounds: liveRounds, Bound: Bound, Ordered: n == 1,
 			}
 			workers, all, channel, bare := s, s, s, s
 			workers.Workers = n
@@ -115,7 +115,7 @@ func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
 	}
 	switch flow {
 	case Batch:
-		s.BatchSize, s.BatchAge = batchSize, batchAge
+		s.BatchSize, s.BatchAge = BatchSize, BatchAge
 	case PublishBatch:
 		s.BatchSize = publishBatch
 	}
@@ -134,10 +134,10 @@ func ladders() []Spec {
 						Procs: Processors,
 					},
 					Method: document.Offered, Turn: fmt.Sprintf("offered %s %d", flow, n), Rounds: 1, Length: rung,
-					Bound: liveBound, Ordered: n == 1,
+					Bound: Bound, Ordered: n == 1,
 				}
 				if flow == Batch {
-					s.BatchSize, s.BatchAge = batchSize, batchAge
+					s.BatchSize, s.BatchAge = BatchSize, BatchAge
 				}
 				specs = append(specs, s)
 			}

@@ -1,0 +1,6 @@
+//go:build race
+
+package load
+
+// messages are fewer where each is watched.
+const messages = 3_000

@@ -1,0 +1,118 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/progress"
+)
+
+// A Plan is what to measure.
+type Plan struct {
+	Backend string
+	// Specs are the cells, those of a turn together.
+	Specs []matrix.Spec
+	// Quick measures one round of each, and rungs of a second. What comes of it is no result.
+	Quick   bool
+	Program Program
+
+	measure func(ctx context.Context, o Order) Report // nil is the program's
+}
+
+const (
+	quickRung   = time.Second
+	quickWindow = 200 * time.Millisecond
+)
+
+// Run measures a plan and returns a row for each spec, in their order. The specs of a turn are measured in turn, round by
+// round; rungs of offered load ascend until one is not sustained. A row that could not be measured says why. When ctx ends
+// it returns ctx's error, and rows of which the unfinished are marked as interrupted. The meter may be nil.
+func Run(ctx context.Context, p Plan, meter progress.Meter) ([]document.Row, error) {
+	if meter == nil {
+		meter = silent{}
+	}
+	if p.measure == nil {
+		p.measure = p.Program.Measure
+	}
+	r := &runner{plan: p, meter: meter}
+	for _, s := range p.Specs {
+		if p.Quick {
+			s.Rounds = 1
+			if s.Length > 0 {
+				s.Length = quickRung
+			}
+		}
+		r.cells = append(r.cells, newCell(s, p.Quick))
+	}
+	meter.Plan(r.steps())
+	for _, turn := range r.turns() {
+		if turn[0].spec.Method == document.Offered {
+			r.climb(ctx, turn)
+		} else {
+			r.inTurn(ctx, turn)
+		}
+	}
+	rows := make([]document.Row, 0, len(r.cells))
+	for _, c := range r.cells {
+		rows = append(rows, c.row)
+	}
+	return rows, ctx.Err()
+}
+
+// silent is the meter of nobody.
+type silent struct{}
+
+func (silent) Plan([]progress.Step) {}
+func (silent) Begin(string)         {}
+func (silent) End(string)           {}
+
+// A cell is a spec on its way to become a row.
+type cell struct {
+	spec matrix.Spec
+	row  document.Row
+	over bool // it has a reason why there is no number
+	// window is how long a run is meant to take, and shortest what is too short.
+	window, shortest time.Duration
+
+	rate float64 // the highest so far
+	// messages is the size of the next run, 0 before the probe.
+	messages int
+}
+
+func newCell(s matrix.Spec, quick bool) *cell {
+	c := &cell{spec: s, window: matrix.Window, shortest: matrix.Shortest}
+	if quick {
+		c.window, c.shortest = quickWindow, 0
+	}
+	c.row = document.Row{Cell: s.Cell, Method: s.Method, Settings: s.Settings()}
+	if s.Missing != "" {
+		c.end(document.Unsupported, s.Missing)
+		return c
+	}
+	c.row.Notes = s.Notes
+	return c
+}
+
+// end makes the row one without a number.
+func (c *cell) end(code document.ReasonCode, text string) {
+	c.over = true
+	c.row.NotShown = &document.Reason{Code: code, Text: text}
+	c.row.Runs, c.row.Load, c.row.Extra = nil, nil, nil
+}
+
+// result is a short text for who waits.
+func (c *cell) result() string {
+	switch {
+	case c.over:
+		return fmt.Sprintf("%s: %s", c.row.NotShown.Code, c.row.NotShown.Text)
+	case c.row.Load != nil:
+		return fmt.Sprintf("%d published, p99 %v", c.row.Load.Published, time.Duration(c.row.Load.Latency.P99))
+	case len(c.row.Runs) > 0:
+		return fmt.Sprintf("%.0f/s", c.row.Runs[len(c.row.Runs)-1].Rate())
+	default:
+		return "no number"
+	}
+}

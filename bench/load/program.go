@@ -1,0 +1,63 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/wherryhq/wherry/bench/host"
+)
+
+// A Program is what measures orders, in a process of its own for each, with the environment of [host.Environment]. The zero Program is the running one, with the
+// command "bench cell".
+type Program struct {
+	Path string
+	Args []string // before the order
+}
+
+// closing is how long a process may take to go when it is told to.
+const closing = 2 * time.Second
+
+// Measure starts the program for one order and waits for its report. Whatever goes wrong is the report's reason.
+func (p Program) Measure(ctx context.Context, o Order) Report {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return failed("write the order: " + err.Error())
+	}
+	path, args := p.Path, p.Args
+	if path == "" {
+		if path, err = os.Executable(); err != nil {
+			return failed("find the program: " + err.Error())
+		}
+		args = []string{"bench", "cell"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, lifetime+closing)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	c := exec.CommandContext(ctx, path, append(args[:len(args):len(args)], string(data))...) //nolint:gosec // The caller names the program.
+	c.Env = host.Environment(o.Spec.Procs, nil)
+	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, closing
+	runErr := c.Run()
+	var r Report
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil || r.Run == nil && r.Load == nil && r.None == nil {
+		return failed(fmt.Sprintf("the process for %s said nothing that is understood: %v%s", o.Spec.Name(), runErr, said(stderr.String())))
+	}
+	if runErr != nil && r.None == nil {
+		return failed(fmt.Sprintf("the process for %s: %v%s", o.Spec.Name(), runErr, said(stderr.String())))
+	}
+	return r
+}
+
+// said is the first line that a process wrote about its end.
+func said(stderr string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
+	if line == "" {
+		return ""
+	}
+	return ": " + line
+}

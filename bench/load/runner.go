@@ -1,0 +1,219 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/progress"
+)
+
+// A runner measures the cells of a plan.
+type runner struct {
+	plan  Plan
+	meter progress.Meter
+	cells []*cell
+}
+
+// turns are the cells that can be measured, those that are measured in turn together.
+func (r *runner) turns() [][]*cell {
+	var all [][]*cell
+	for _, c := range r.cells {
+		if c.spec.Missing != "" {
+			continue
+		}
+		if n := len(all); n > 0 && all[n-1][0].spec.Turn == c.spec.Turn {
+			all[n-1] = append(all[n-1], c)
+			continue
+		}
+		all = append(all, []*cell{c})
+	}
+	return all
+}
+
+// steps are what the meter sees, in the order in which it happens.
+func (r *runner) steps() []progress.Step {
+	var all []progress.Step
+	for _, turn := range r.turns() {
+		for range turn[0].spec.Rounds {
+			for _, c := range turn {
+				all = append(all, progress.Step{Name: c.spec.Name(), Expected: c.spec.Expected() / time.Duration(c.spec.Rounds)})
+			}
+		}
+	}
+	return all
+}
+
+// step does something with a cell, unless it is over or nobody waits any more.
+func (r *runner) step(ctx context.Context, c *cell, do func()) {
+	r.meter.Begin(c.spec.Name())
+	if !c.over && ctx.Err() == nil {
+		do()
+	}
+	if !c.over && ctx.Err() != nil {
+		c.end(document.NotMeasured, interrupted)
+	}
+	r.meter.End(c.result())
+}
+
+const interrupted = "interrupted"
+
+// inTurn measures each cell once in every round.
+func (r *runner) inTurn(ctx context.Context, turn []*cell) {
+	for round := range turn[0].spec.Rounds {
+		for _, c := range turn {
+			if ctx.Err() != nil && len(c.row.Runs) == c.spec.Rounds {
+				continue // It was finished before.
+			}
+			r.step(ctx, c, func() { r.round(ctx, c, round) })
+		}
+	}
+}
+
+// tries is how often a run is made larger because it was too short.
+const tries = 3
+
+// round measures a cell once, with so many messages that it takes long enough.
+func (r *runner) round(ctx context.Context, c *cell, round int) {
+	order := Order{Backend: r.plan.Backend, Spec: c.spec, Round: round, Stop: round == 0 && c.spec.Prefetch > 0}
+	if c.messages == 0 {
+		probe := order
+		probe.Messages, probe.Stop = c.probe(), false
+		report := r.plan.measure(ctx, probe)
+		if c.refused(report) {
+			return
+		}
+		c.learn(report.Run)
+	}
+	for try := 1; ; try++ {
+		order.Messages = c.messages
+		report := r.plan.measure(ctx, order)
+		if c.refused(report) {
+			return
+		}
+		c.learn(report.Run)
+		if took := time.Duration(report.Run.ElapsedNS); took < c.shortest {
+			if try < tries && c.messages > order.Messages {
+				continue
+			}
+			c.end(document.TooShort, fmt.Sprintf("%d messages took %v, and %v is the shortest that counts",
+				order.Messages, took.Round(time.Millisecond), c.shortest))
+			return
+		}
+		c.row.Runs = append(c.row.Runs, *report.Run)
+		c.adopt(report.Extra)
+		return
+	}
+}
+
+// probe is the size of a first run, which tells how large the others have to be.
+func (c *cell) probe() int {
+	handlers := shapeOf(&c.spec).handlers()
+	switch c.spec.Handler {
+	case matrix.Zero:
+		return max(64*handlers, min(probeMessages, probeBytes/c.spec.Payload))
+	case matrix.Slow:
+		return 3 * handlers
+	default:
+		return 16 * handlers
+	}
+}
+
+const (
+	probeMessages = 50_000
+	probeBytes    = 64 << 20
+)
+
+// refused takes over why a run has no number.
+func (c *cell) refused(r Report) bool {
+	switch {
+	case r.None != nil:
+		c.end(r.None.Code, r.None.Text)
+	case r.Run == nil:
+		c.end(document.Failed, "the process reported no run")
+	default:
+		if wrong := faultsOf(r.Run.Ledger); len(wrong) > 0 {
+			c.end(document.Failed, fmt.Sprintf("of %d messages %s", r.Run.Ledger.Published, wrong[0]))
+		}
+	}
+	return c.over
+}
+
+// learn sizes the next run for the highest rate that was seen, since a run that is too long only takes time.
+func (c *cell) learn(run *document.Run) {
+	c.rate = max(c.rate, run.Rate())
+	want := c.rate * c.window.Seconds()
+	if c.spec.Method == document.Drain {
+		want += float64(shapeOf(&c.spec).handlers())
+	}
+	most := float64(math.MaxInt32)
+	if c.spec.MaxBodies > 0 {
+		most = min(most, float64(c.spec.MaxBodies)/float64(c.spec.Payload))
+	}
+	c.messages = max(1, int(min(want, most)))
+}
+
+// adopt takes over what a lever row says besides its rate: the most uneven round, and the one that was stopped.
+func (c *cell) adopt(e *document.Extra) {
+	if e == nil {
+		return
+	}
+	if c.row.Extra == nil {
+		c.row.Extra = &document.Extra{}
+	}
+	c.row.Extra.BusiestShare = max(c.row.Extra.BusiestShare, e.BusiestShare)
+	c.row.Extra.StopNS = max(c.row.Extra.StopNS, e.StopNS)
+}
+
+// climb measures rungs until one is not sustained.
+func (r *runner) climb(ctx context.Context, ladder []*cell) {
+	var stopped string
+	for _, c := range ladder {
+		r.step(ctx, c, func() {
+			if stopped != "" {
+				c.end(document.NotMeasured, stopped)
+				return
+			}
+			stopped = r.rung(ctx, c)
+		})
+	}
+}
+
+// rung measures one rung, and returns why no higher one is tried.
+func (r *runner) rung(ctx context.Context, c *cell) (stop string) {
+	report := r.plan.measure(ctx, Order{Backend: r.plan.Backend, Spec: c.spec})
+	switch load := report.Load; {
+	case report.None != nil:
+		c.end(report.None.Code, report.None.Text)
+	case load == nil:
+		c.end(document.Failed, "the process reported no load")
+	case len(faultsOf(load.Ledger)) > 0:
+		c.end(document.Failed, fmt.Sprintf("of %d messages %s", load.Ledger.Published, faultsOf(load.Ledger)[0]))
+	case !sustained(c.row, load):
+		c.row.Load = load
+		return fmt.Sprintf("the ladder stopped at %d/s, which was not sustained", c.spec.Rate)
+	case load.Lateness.P99*lateShare > load.Latency.P99:
+		c.end(document.PacerTooLate, fmt.Sprintf("the pacer was late by %v at p99, more than a tenth of the latency of %v",
+			time.Duration(load.Lateness.P99), time.Duration(load.Latency.P99)))
+		return ""
+	default:
+		c.row.Load = load
+		return ""
+	}
+	return fmt.Sprintf("the ladder stopped at %d/s, which has no number", c.spec.Rate)
+}
+
+// lateShare is the part of a latency that the pacer's own lateness may be, as its inverse.
+const lateShare = 10
+
+// sustained asks the document's rules.
+func sustained(row document.Row, load *document.Load) bool {
+	own := *load
+	row.Load = &own
+	p := document.Part{Rows: []document.Row{row}}
+	p.Derive()
+	return p.Rows[0].Load.Sustained
+}

@@ -1,0 +1,163 @@
+package load
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/mem"
+)
+
+// A kind is a kind of row, small in everything but its number of messages.
+type kind struct {
+	name  string
+	spec  matrix.Spec
+	topic string // that of the faults, where it is not the topic that is published to
+}
+
+func spec(method document.Method, flow string, consumers int) matrix.Spec {
+	s := matrix.Spec{
+		Cell: document.Cell{
+			Subject: matrix.Wherry, Flow: flow, Payload: 16, Consumers: consumers, Handler: matrix.Zero,
+			Codec: matrix.BytesView, Procs: 2,
+		},
+		Method: method, Ordered: consumers == 1 && flow != matrix.DeadLetter, MaxBodies: 1 << 30,
+	}
+	if flow == matrix.Batch {
+		s.BatchSize, s.BatchAge = matrix.BatchSize, matrix.BatchAge
+	}
+	if method != document.Drain {
+		s.Bound = matrix.Bound
+	}
+	if method == document.Offered {
+		s.Rate, s.Length = messages, time.Second
+	}
+	return s
+}
+
+func with(s matrix.Spec, change func(*matrix.Spec)) matrix.Spec {
+	change(&s)
+	return s
+}
+
+func kinds() []kind {
+	return []kind{
+		{name: "drain", spec: spec(document.Drain, matrix.Parallel, 1)},
+		{name: "drain, four", spec: spec(document.Drain, matrix.Parallel, 4)},
+		{name: "batch", spec: spec(document.Drain, matrix.Batch, 1)},
+		{name: "group", spec: spec(document.Drain, matrix.Group, 1)},
+		{name: "dead letters", spec: spec(document.Drain, matrix.DeadLetter, 2), topic: topicName + ".dlq"},
+		{name: "publish", spec: with(spec(document.Drain, matrix.Publish, 1), func(s *matrix.Spec) { s.Ordered = true })},
+		{name: "publish many", spec: with(spec(document.Drain, matrix.PublishBatch, 1), func(s *matrix.Spec) {
+			s.Ordered, s.BatchSize = true, 100
+		})},
+		{name: "live", spec: spec(document.Live, matrix.Parallel, 1)},
+		{name: "live, workers", spec: with(spec(document.Live, matrix.Parallel, 4), func(s *matrix.Spec) { s.Workers = 4 })},
+		{name: "live, many", spec: with(spec(document.Live, matrix.Parallel, 1), func(s *matrix.Spec) { s.BatchSize = 100 })},
+		{name: "offered", spec: spec(document.Offered, matrix.Parallel, 1)},
+		{name: "offered, batch", spec: spec(document.Offered, matrix.Batch, 1)},
+		{name: "lever", spec: with(spec(document.Drain, matrix.Parallel, 4), func(s *matrix.Spec) {
+			s.Workers, s.Prefetch, s.RoundTrip = 4, 512, time.Millisecond
+		})},
+	}
+}
+
+// run measures a kind of row in virtual time, on a broker with a fault in the middle or, for one that can only be seen
+// before a handler is done, at the start.
+func (k kind) run(t *testing.T, f fault) Report {
+	t.Helper()
+	o := Order{Backend: "mem", Spec: k.spec, Messages: messages, Stop: k.spec.Prefetch > 0}
+	b := &faulty{fault: f, topic: k.topic, at: messages * 2 / 3}
+	if b.topic == "" {
+		b.topic = topicName
+	}
+	if f == hushed {
+		b.at = 0
+	}
+	s, err := newStage(o, func(Order) (broker, error) {
+		b.Broker = mem.New(mem.Config{MaxMessages: messages + spare})
+		return b, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Report
+	if k.spec.Method == document.Offered {
+		r = offered(t.Context(), s, views(k.spec.Payload), virtualPace)
+	} else {
+		r = measureOn(t.Context(), s)
+	}
+	if err := s.close(context.WithoutCancel(t.Context())); err != nil {
+		t.Error(err)
+	}
+	return r
+}
+
+// virtualPace is a pacer that sleeps, which virtual time lets it do exactly.
+func virtualPace(s *matrix.Spec) *pacer {
+	p := newPacer(s.Rate, s.Length)
+	p.idle = func(until int64) { time.Sleep(time.Duration(until - p.now())) }
+	return p
+}
+
+// A broker that treats one message in 100,000 wrongly makes every kind of row a failure without a number.
+func TestOneFaultMakesARowVoid(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds() {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			for f, want := range map[fault]string{
+				lose: "1 were lost", repeat: "1 were handled more than once", swap: "1 were handled out of order",
+				early: "1 were settled before their handler was done", hushed: "before any handler was done",
+			} {
+				if f == swap && !k.spec.Ordered {
+					continue
+				}
+				synctest.Test(t, func(t *testing.T) {
+					r := k.run(t, f)
+					if r.Run != nil || r.Load != nil || r.None == nil || r.None.Code != document.Failed ||
+						!voids(r.None.Text, f, want) {
+						t.Errorf("%s: got %+v %+v, want a failure that says %q", f, r, r.None, want)
+					}
+				})
+			}
+		})
+	}
+}
+
+// voids reports whether a reason says what a fault does. Before a corpus is drained the broker is asked how many messages
+// it has, which tells of one that was lost or is there twice as well.
+func voids(text string, f fault, want string) bool {
+	counted := (f == lose || f == repeat) && strings.Contains(text, "before any handler was done")
+	return counted || strings.Contains(text, want)
+}
+
+// The same rows have numbers when nothing is wrong.
+func TestNoFaultMakesARow(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds() {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := k.run(t, none)
+				var l document.Ledger
+				switch {
+				case r.None != nil:
+					t.Fatal(r.None.Text)
+				case r.Load != nil:
+					l = r.Load.Ledger
+				default:
+					l = r.Run.Ledger
+				}
+				if l.Handled < messages || l.Handled != l.Published || l.Lost+l.Duplicated+l.Reordered != 0 ||
+					l.Ordered != k.spec.Ordered {
+					t.Errorf("got %+v", l)
+				}
+			})
+		})
+	}
+}
