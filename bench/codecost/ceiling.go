@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"slices"
 
@@ -26,7 +27,8 @@ type Limit struct {
 	Spread       float64 `json:"spread"`
 }
 
-// The slack of a ceiling: a thousandth of what was seen, and where that is next to nothing, of one block and of a body.
+// The slack of a ceiling: a thousandth of what was seen, and where that is next to nothing, of one block and of a body. A
+// scenario whose runs differ, because it depends on time, has the range of what was seen on top.
 const (
 	slack       = 0.001
 	leastBlocks = 1
@@ -44,8 +46,8 @@ func NewCeiling(rows []document.Row) Ceiling {
 			continue
 		}
 		c[r.Flow] = Limit{
-			Allocations:  upward(r.Code.Allocations + slack*max(r.Code.Allocations, leastBlocks)),
-			Bytes:        upward(r.Code.Bytes + slack*max(r.Code.Bytes, leastBytes)),
+			Allocations:  limit(r.Code.Runs, leastBlocks, func(r document.CodeRun) int64 { return r.Blocks2N - r.BlocksN }),
+			Bytes:        limit(r.Code.Runs, leastBytes, func(r document.CodeRun) int64 { return r.Bytes2N - r.BytesN }),
 			Instructions: r.Code.Instructions,
 			Spread:       r.Code.Spread,
 		}
@@ -53,14 +55,16 @@ func NewCeiling(rows []document.Row) Ceiling {
 	return c
 }
 
-// upward rounds to four places, never down.
-func upward(x float64) float64 {
-	const places = 1e4
-	n := float64(int64(x*places)) / places
-	if n < x {
-		n += 1 / places
+// limit is the most per message that runs allocated, their range on top, and the slack.
+func limit(runs []document.CodeRun, least float64, grown func(document.CodeRun) int64) float64 {
+	slopes := make([]float64, 0, len(runs))
+	for _, r := range runs {
+		slopes = append(slopes, float64(grown(r))/float64(r.N))
 	}
-	return n
+	most := slices.Max(slopes)
+	most += most - slices.Min(slopes) + slack*max(most, least)
+	const places = 1e4
+	return math.Ceil(most*places) / places
 }
 
 // ReadCeiling reads a ceiling. A file that is not there, has a field that is unknown, or no scenario is an error.

@@ -39,8 +39,7 @@ func (o Options) Expected() time.Duration {
 	if err != nil {
 		return 0
 	}
-	o = o.withDefaults()
-	return time.Duration(len(scenarios)*o.Runs) * expectedRun
+	return time.Duration(len(scenarios)*o.withDefaults().Runs) * expectedRun
 }
 
 // expectedRun is about what one run of one scenario takes, with two processors sharing its processes.
@@ -89,10 +88,7 @@ func Run(ctx context.Context, o Options, meter progress.Meter) ([]document.Row, 
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	p, err := build(ctx, o.Tree, dir)
-	if err == nil && !o.NoInstructions {
-		err = p.findValgrind()
-	}
+	p, err := prepare(ctx, o, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -30,10 +30,7 @@ func Profile(ctx context.Context, name string, o Options) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	p, err := build(ctx, o.Tree, dir)
-	if err == nil {
-		err = p.findValgrind()
-	}
+	p, err := prepare(ctx, o, dir)
 	if err != nil {
 		return "", err
 	}

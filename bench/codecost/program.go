@@ -31,38 +31,35 @@ const floor = 200_000
 var errNoValgrind = errors.New("valgrind is not installed: instructions cannot be counted without it. " +
 	"Install it by \"apt-get install valgrind\" (as root) or by your system's package manager")
 
-// build builds the program of the source tree in tree, into dir.
-func build(ctx context.Context, tree, dir string) (*program, error) {
+// prepare finds valgrind, where instructions are counted, and builds the program of the source tree into dir.
+func prepare(ctx context.Context, o Options, dir string) (*program, error) {
 	p := &program{path: filepath.Join(dir, "counted"), dir: dir}
+	if !o.NoInstructions {
+		path, err := exec.LookPath("valgrind")
+		if err != nil {
+			return nil, errNoValgrind
+		}
+		p.valgrind = path
+	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", p.path, source)
-	cmd.Dir = tree
+	cmd.Dir = o.Tree
 	cmd.Env = environment()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		return nil, fmt.Errorf("build %s in %s: %w\n%s", source, tree, err, strings.TrimSpace(string(out)))
+		return nil, fmt.Errorf("build %s in %s: %w\n%s", source, o.Tree, err, strings.TrimSpace(string(out)))
 	}
 	return p, nil
 }
 
-// findValgrind has p count instructions.
-func (p *program) findValgrind() error {
-	path, err := exec.LookPath("valgrind")
-	if err != nil {
-		return errNoValgrind
-	}
-	p.valgrind = path
-	return nil
-}
-
 // Valgrind returns the version of valgrind, "none" where there is none.
 func Valgrind(ctx context.Context) string {
-	var p program
-	if p.findValgrind() != nil {
+	path, err := exec.LookPath("valgrind")
+	if err != nil {
 		return "none"
 	}
-	out, err := run(ctx, p.valgrind, []string{"--version"})
+	out, err := run(ctx, path, []string{"--version"})
 	if err != nil {
 		return "unknown"
 	}
@@ -105,7 +102,10 @@ func (p *program) allocations(ctx context.Context, s Scenario, n, ready int64) (
 	if err != nil {
 		return 0, 0, err
 	}
-	var counts struct{ Blocks, Bytes int64 }
+	var counts struct {
+		Blocks int64 `json:"blocks"`
+		Bytes  int64 `json:"bytes"`
+	}
 	if err := json.Unmarshal(out, &counts); err != nil {
 		return 0, 0, fmt.Errorf("read the allocations of %s: %w", s.Name, err)
 	}
@@ -121,9 +121,8 @@ func (p *program) instructions(ctx context.Context, s Scenario, n, ready int64) 
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(profile)
 	text, err := os.ReadFile(profile)
-	if err != nil {
+	if err := errors.Join(err, os.Remove(profile)); err != nil {
 		return 0, err
 	}
 	total, err := totalOf(text)

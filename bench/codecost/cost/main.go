@@ -21,10 +21,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := cost(ctx); err != nil {
+	err := cost(ctx, os.Args[1:])
+	stop()
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
-		stop()
 		os.Exit(1)
 	}
 }
@@ -37,28 +40,32 @@ type settings struct {
 	baseline, save, against string
 }
 
-func cost(ctx context.Context) error {
+func cost(ctx context.Context, args []string) error {
 	var s settings
-	flag.StringVar(&s.Tree, "tree", ".", "`folder` of the source tree, its root")
-	flag.Int64Var(&s.Messages, "n", 0, "N, the messages of the shorter of two runs")
-	flag.IntVar(&s.Runs, "runs", 1, "how often each scenario is counted")
-	flag.BoolVar(&s.NoInstructions, "no-instructions", false, "count allocations only, without valgrind")
-	flag.BoolVar(&s.profile, "profile", false, "print where the instructions are, by function")
-	flag.BoolVar(&s.gate, "gate", false, "fail when a scenario allocates more than the committed ceiling")
-	flag.StringVar(&s.baseline, "baseline", "", "fail when a scenario takes more instructions than at this `commit`")
-	flag.BoolVar(&s.rewrite, "rewrite", false, "write the ceiling anew")
-	flag.StringVar(&s.save, "save", "", "keep what was counted in a `file`")
-	flag.StringVar(&s.against, "against", "", "show beside it what was kept in a `file`")
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: cost [flags] [scenario ...], or \"cost all\"")
-		flag.PrintDefaults()
+	flags := flag.NewFlagSet("cost", flag.ContinueOnError)
+	flags.StringVar(&s.Tree, "tree", ".", "`folder` of the source tree, its root")
+	flags.Int64Var(&s.Messages, "n", 0, "N, the messages of the shorter of two runs")
+	flags.IntVar(&s.Runs, "runs", 1, "how often each scenario is counted")
+	flags.BoolVar(&s.NoInstructions, "no-instructions", false, "count allocations only, without valgrind")
+	flags.BoolVar(&s.profile, "profile", false, "print where the instructions are, by function")
+	flags.BoolVar(&s.gate, "gate", false, "fail when a scenario allocates more than the committed ceiling")
+	flags.StringVar(&s.baseline, "baseline", "", "fail when a scenario takes more instructions than at this `commit`")
+	flags.BoolVar(&s.rewrite, "rewrite", false, "write the ceiling anew")
+	flags.StringVar(&s.save, "save", "", "keep what was counted in a `file`")
+	flags.StringVar(&s.against, "against", "", "show beside it what was kept in a `file`")
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "usage: cost [flags] [scenario ...], or \"cost all\"")
+		flags.PrintDefaults()
 	}
-	flag.Parse()
-	s.Only = flag.Args()
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	s.Only = flags.Args()
 	if len(s.Only) == 1 && s.Only[0] == "all" {
 		s.Only = nil
 	} else if len(s.Only) == 0 && !s.gate && !s.rewrite && s.baseline == "" {
-		return list()
+		list()
+		return nil
 	}
 	switch {
 	case s.profile:
@@ -71,19 +78,18 @@ func cost(ctx context.Context) error {
 }
 
 // list names the scenarios.
-func list() error {
-	fmt.Println("Name one or more scenarios, or all:")
+func list() {
+	fmt.Fprintln(os.Stdout, "Name one or more scenarios, or all:")
 	for _, s := range codecost.Scenarios() {
 		switch {
 		case s.Missing != "":
-			fmt.Printf("  %-18s %s\n", s.Name, s.Missing)
+			fmt.Fprintf(os.Stdout, "  %-18s %s\n", s.Name, s.Missing)
 		case s.Over != "":
-			fmt.Printf("  %-18s compared with %s\n", s.Name, s.Over)
+			fmt.Fprintf(os.Stdout, "  %-18s compared with %s\n", s.Name, s.Over)
 		default:
-			fmt.Println(" ", s.Name)
+			fmt.Fprintln(os.Stdout, " ", s.Name)
 		}
 	}
-	return nil
 }
 
 func (s *settings) printProfile(ctx context.Context) error {
@@ -94,7 +100,7 @@ func (s *settings) printProfile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(text)
+	fmt.Fprint(os.Stdout, text)
 	return nil
 }
 
@@ -165,7 +171,7 @@ func (s *settings) judge(rows, before []document.Row) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("%d findings:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
 	}
-	fmt.Printf("%d scenarios within their limits\n", len(rows))
+	fmt.Fprintf(os.Stdout, "%d scenarios within their limits\n", len(rows))
 	return nil
 }
 

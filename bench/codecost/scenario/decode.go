@@ -4,15 +4,11 @@ import "context"
 
 // decode is the codec alone: a body into a value that was zeroed, as the engine does it.
 func decode[T any](_ context.Context, w Work, l load[T], counted func()) error {
-	body, err := l.codec.Append(nil, &l.value)
-	if err != nil {
-		return err
-	}
 	v := new(T)
 	for range w.N {
 		var zero T
 		*v = zero
-		if err := l.codec.Decode(body, v); err != nil {
+		if err := l.codec.Decode(l.body, v); err != nil {
 			return err
 		}
 	}
@@ -20,12 +16,16 @@ func decode[T any](_ context.Context, w Work, l load[T], counted func()) error {
 	return nil
 }
 
-// encode is the codec alone, into a buffer that is used again.
-func encode[T any](_ context.Context, w Work, l load[T], counted func()) error {
+// encode is the codec alone, of the whole order, into a buffer that is used again.
+func encode(_ context.Context, w Work, counted func()) error {
+	c, err := orderCodec[FilledOrder](w.Codec)
+	if err != nil {
+		return err
+	}
+	v := Sample()
 	var buf []byte
 	for range w.N {
-		var err error
-		if buf, err = l.codec.Append(buf[:0], &l.value); err != nil {
+		if buf, err = c.Append(buf[:0], &v); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 
+	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/driver"
 	"github.com/wherryhq/wherry/mem"
 )
@@ -17,7 +18,7 @@ type handLoop[T any] struct {
 	record   []driver.Record
 	got      []*driver.Delivery
 	settle   []driver.Settlement
-	codec    codecOf[T]
+	codec    wherry.Codec[T]
 	value    *T
 }
 
@@ -33,13 +34,9 @@ func newHandLoop[T any](ctx context.Context, b *mem.Broker, l load[T], batch int
 	if err != nil {
 		return nil, err
 	}
-	body, err := l.codec.Append(nil, &l.value)
-	if err != nil {
-		return nil, err
-	}
 	return &handLoop[T]{
 		sender: sender, receiver: receiver, codec: l.codec, value: new(T),
-		record: []driver.Record{{Body: body, ContentType: l.codec.ContentType()}},
+		record: []driver.Record{{Body: l.body, ContentType: l.codec.ContentType()}},
 		got:    make([]*driver.Delivery, 0, batch), settle: make([]driver.Settlement, 0, batch),
 	}, nil
 }

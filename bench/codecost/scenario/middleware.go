@@ -37,10 +37,10 @@ func chainOf(w Work) ([]wherry.ConsumeOption, error) {
 var middlewares = map[string]func(Work) wherry.ConsumeOption{
 	"pass": func(Work) wherry.ConsumeOption { return wherry.Use(pass) },
 	"log": func(Work) wherry.ConsumeOption {
-		return middleware.Log(slog.New(slog.NewTextHandler(io.Discard, nil)), slog.LevelDebug)
+		return middleware.Log(toNowhere(), slog.LevelDebug)
 	},
 	"log-on": func(Work) wherry.ConsumeOption {
-		return middleware.Log(slog.New(slog.NewTextHandler(io.Discard, nil)), slog.LevelInfo)
+		return middleware.Log(toNowhere(), slog.LevelInfo)
 	},
 	"recover": func(Work) wherry.ConsumeOption {
 		return middleware.Recover(func(_ context.Context, _ wherry.AnyMessage, p *wherry.PanicError) wherry.Outcome {
@@ -60,6 +60,11 @@ var middlewares = map[string]func(Work) wherry.ConsumeOption{
 		return middleware.Audit(sink, middleware.AuditConfig{})
 	},
 	"timeout": func(Work) wherry.ConsumeOption { return middleware.Timeout(time.Minute) },
+}
+
+// toNowhere is a logger that formats what it is given, at info and above.
+func toNowhere() *slog.Logger {
+	return slog.New(slog.NewTextHandler(io.Discard, nil)) //nolint:sloglint // DiscardHandler would not format.
 }
 
 // pass lets everything pass.

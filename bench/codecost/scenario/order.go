@@ -1,17 +1,28 @@
 package scenario
 
-// An Order is the value of the scenarios with JSON: an id, a quantity, and what fills a body up to 128 bytes.
+// An Order is the value of the scenarios with JSON, what the handler wants of a body of 128 bytes.
 type Order struct {
-	ID       int64  `json:"id"`
-	Quantity int    `json:"quantity"`
-	Customer string `json:"customer"`
-	Article  string `json:"article"`
-	Note     string `json:"note"`
+	ID       uint64 `json:"id"`
+	Quantity uint32 `json:"quantity"`
 }
 
-// sample is an order whose JSON has 128 bytes.
-var sample = Order{
-	ID: 1234567, Quantity: 3, Customer: "c-20931", Article: "kettle, steel, 1.7 l", Note: "leave it at the back door",
+// A FilledOrder is the whole of that body.
+type FilledOrder struct {
+	Order
+
+	F0 string `json:"f0"`
+	F1 string `json:"f1"`
+	F2 string `json:"f2"`
+	F3 string `json:"f3"`
+}
+
+// Body is the JSON of the scenarios: 128 bytes, with an id, a quantity, and filler.
+const Body = `{"id":1000000000,"quantity":37,"f0":"0000000000000000","f1":"0000000000000000","f2":"0000000000000000","f3":"00000000000000000"}`
+
+// Sample is the order that encodes to [Body].
+func Sample() FilledOrder {
+	const filler = "00000000000000000"
+	return FilledOrder{Order: Order{ID: 1_000_000_000, Quantity: 37}, F0: filler[:16], F1: filler[:16], F2: filler[:16], F3: filler}
 }
 
 // bodySize is the size of a body that is not decoded.

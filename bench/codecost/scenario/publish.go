@@ -19,7 +19,7 @@ const publishMany = 100
 // publishAll publishes 100 in a call. What was published is drained by hand.
 func publishAll[T any](ctx context.Context, w Work, l load[T], counted func()) error {
 	return published(ctx, w, l, publishMany, counted, func(s *service[T], n int) error {
-		return s.publisher.PublishAll(ctx, repeat(&s.value, n))
+		return s.publisher.PublishAll(ctx, repeat(&s.body, n))
 	})
 }
 

@@ -6,30 +6,30 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/codec"
 	"github.com/wherryhq/wherry/mem"
 )
 
-// A service is a topic on a broker with its publisher, as a user has it.
+// A service is a topic on a broker, and a publisher of bodies that are encoded already.
 type service[T any] struct {
 	broker    *mem.Broker
 	topic     wherry.Topic[T]
-	publisher *wherry.Publisher[T]
-	value     T
+	publisher *wherry.Publisher[[]byte]
+	body      []byte
 }
 
 func newService[T any](ctx context.Context, b *mem.Broker, name string, l load[T]) (*service[T], error) {
-	topic := wherry.NewTopic(name, wherry.Codec[T](l.codec))
-	p, err := wherry.NewPublisher(ctx, b, topic)
+	p, err := wherry.NewPublisher(ctx, b, wherry.NewTopic(name, codec.BytesView{}))
 	if err != nil {
 		return nil, err
 	}
-	return &service[T]{broker: b, topic: topic, publisher: p, value: l.value}, nil
+	return &service[T]{broker: b, topic: wherry.NewTopic(name, l.codec), publisher: p, body: l.body}, nil
 }
 
 // fill publishes n messages.
 func (s *service[T]) fill(ctx context.Context, n int) error {
 	for range n {
-		if err := s.publisher.Publish(ctx, &s.value); err != nil {
+		if err := s.publisher.Publish(ctx, &s.body); err != nil {
 			return err
 		}
 	}
@@ -147,8 +147,8 @@ func reply[T any](ctx context.Context, w Work, l load[T], counted func()) error 
 	}
 	f := newFinish(w.N)
 	sent := 0
-	c := wherry.Consume(wherry.Queue(s.broker, s.topic), func(ctx context.Context, m *wherry.Message[T]) wherry.Outcome {
-		if err := answers.publisher.Publish(ctx, &m.Value); err != nil {
+	c := wherry.Consume(wherry.Queue(s.broker, s.topic), func(ctx context.Context, _ *wherry.Message[T]) wherry.Outcome {
+		if err := answers.publisher.Publish(ctx, &answers.body); err != nil {
 			return wherry.Retry(err)
 		}
 		if sent++; sent%handBatch == 0 {

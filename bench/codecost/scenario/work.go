@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/codec"
 )
 
@@ -22,7 +23,7 @@ type Work struct {
 	// Consumers is the number of handlers at once, Workers of receivers; zero is one.
 	Consumers int
 	Workers   int
-	// Codec is "bytesview" (a body of 64 bytes), "json" or "fastjson" (an [Order] of 128 bytes). Empty is "bytesview".
+	// Codec is "bytesview" (a body of 64 bytes), "json" or "fastjson" (an [Order] in a body of 128 bytes). Empty is "bytesview".
 	Codec string
 	// Middleware is one of [Middlewares], Times how often it stands in the chain; empty is none.
 	Middleware string
@@ -56,7 +57,7 @@ var scenarios = map[string]runFunc{
 	"channel":      channel,
 	"channel-bare": channelBare,
 	"decode":       byCodec(decode[[]byte], decode[Order]),
-	"encode":       byCodec(encode[[]byte], encode[Order]),
+	"encode":       encode,
 	"hand":         byCodec(hand[[]byte], hand[Order]),
 	"hand-drain":   byCodec(handDrain[[]byte], handDrain[Order]),
 	"live":         byCodec(live[[]byte], live[Order]),
@@ -70,15 +71,8 @@ var scenarios = map[string]runFunc{
 
 // A load is what messages of a scenario are made of.
 type load[T any] struct {
-	codec codecOf[T]
-	value T
-}
-
-// codecOf is wherry.Codec without its package, for scenarios that need no more.
-type codecOf[T any] interface {
-	Append(dst []byte, v *T) ([]byte, error)
-	Decode(src []byte, v *T) error
-	ContentType() string
+	codec wherry.Codec[T]
+	body  []byte
 }
 
 // byCodec makes one function of the two instances of a generic scenario, by the codec that is asked for.
@@ -87,14 +81,24 @@ func byCodec(
 	order func(context.Context, Work, load[Order], func()) error,
 ) runFunc {
 	return func(ctx context.Context, w Work, counted func()) error {
-		switch w.Codec {
-		case "", "bytesview":
-			return bytes(ctx, w, load[[]byte]{codec: codec.BytesView{}, value: make([]byte, bodySize)}, counted)
-		case "json":
-			return order(ctx, w, load[Order]{codec: codec.JSON[Order]{}, value: sample}, counted)
-		default:
-			return fmt.Errorf("unknown codec %q: want bytesview, json or fastjson", w.Codec)
+		if w.Codec == "" || w.Codec == "bytesview" {
+			return bytes(ctx, w, load[[]byte]{codec: codec.BytesView{}, body: make([]byte, bodySize)}, counted)
 		}
+		c, err := orderCodec[Order](w.Codec)
+		if err != nil {
+			return err
+		}
+		return order(ctx, w, load[Order]{codec: c, body: []byte(Body)}, counted)
+	}
+}
+
+// orderCodec is the codec of that name for a struct.
+func orderCodec[T any](name string) (wherry.Codec[T], error) {
+	switch name {
+	case "json", "":
+		return codec.JSON[T]{}, nil
+	default:
+		return nil, fmt.Errorf("unknown codec %q: want bytesview, json or fastjson", name)
 	}
 }
 
