@@ -37,7 +37,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
+func TestCount(t *testing.T) { //nolint:paralleltest // What stands in for valgrind is told by the environment.
 	p := fakeProgram(t, 700, 500_000, 2)
 	o := Options{Runs: 2}.withDefaults()
 	some, err := find([]string{"live", "channel", "sequence"})
@@ -66,7 +66,8 @@ func TestCount(t *testing.T) {
 }
 
 // TestGuards: counts that cannot be the messages' are failures with their reason, in the row and in the error.
-func TestGuards(t *testing.T) {
+func TestGuards(t *testing.T) { //nolint:paralleltest // What stands in for valgrind is told by the environment.
+	//nolint:paralleltest // As above.
 	for _, c := range []struct {
 		name         string
 		slope, start int
@@ -92,7 +93,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-func TestInterrupted(t *testing.T) {
+func TestInterrupted(t *testing.T) { //nolint:paralleltest // What stands in for valgrind is told by the environment.
 	p := fakeProgram(t, 700, 500_000, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
