@@ -49,7 +49,7 @@ func (s selection) common(alike []field) string {
 	if text == "" {
 		return ""
 	}
-	return "All at " + text + "."
+	return "Every cell: " + text + "."
 }
 
 func without(fields []field, leave ...field) []field {

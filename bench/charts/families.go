@@ -29,6 +29,11 @@ var families = []struct {
 		"payload", "Throughput by payload", "The same drains, by the size of the payload.",
 	}, of: throughputByPayload},
 	{Family: Family{
+		"handlers", "Handlers that do something",
+		"Drains at one payload with handlers that sleep for some milliseconds (wait), for long (slow), spin (compute), or wait for " +
+			"one of a few slots, as of a pool of connections (limited). The work of the handler sets the pace.",
+	}, of: throughputByHandler},
+	{Family: Family{
 		"prefetch", "Throughput by prefetch",
 		"The lever rows: how far a receiver reads ahead, with a handler that does nothing and one that sleeps, and with a " +
 			"millisecond added to the round trip.",

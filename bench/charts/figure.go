@@ -50,7 +50,7 @@ func (f *Figure) draw(t *theme) ([]byte, error) {
 	notes := f.noteLines(most)
 	content := f.body
 	if f.Refusal != "" {
-		content = &refusal{lines: labelFace.wrap(f.Refusal, most-40)}
+		notes, content = nil, &refusal{lines: labelFace.wrap(f.Refusal, most-40)}
 	}
 	height := 16 + float64(len(title))*titleFace.leading() + float64(len(sub))*subFace.leading() + 8 +
 		content.height() + float64(len(notes)+len(caption))*captionFace.leading() + 26

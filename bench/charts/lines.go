@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -14,8 +15,7 @@ type point struct{ x, low, mid, high float64 }
 type series struct {
 	label  string
 	colour int
-	dashed bool
-	points []point
+	points []point // at least one
 }
 
 // lines is a body with a line for each series, and its label at the end of it.
@@ -23,7 +23,6 @@ type lines struct {
 	x, y      axis
 	series    []series
 	reference *float64 // a value of y that the others are held against
-	refLabel  string
 }
 
 const plotHeight = 270.0
@@ -51,7 +50,6 @@ func (l *lines) draw(c *canvas, top float64) {
 	if l.reference != nil {
 		y := bottom - l.y.share(*l.reference)*plotHeight
 		c.line(stroke{colour: c.theme.accent, width: 1.5, dashed: true}, left, y, right, y)
-		c.text(captionFace, c.theme.accent, start, left+4, y+15, l.refLabel)
 	}
 	for _, s := range l.series {
 		colour := c.theme.colour(s.colour)
@@ -61,7 +59,7 @@ func (l *lines) draw(c *canvas, top float64) {
 			c.line(stroke{colour: colour, width: 1.2}, x, low, x, high)
 			xy = append(xy, x, mid)
 		}
-		c.line(stroke{colour: colour, width: 2.2, dashed: s.dashed}, xy...)
+		c.line(stroke{colour: colour, width: 2.2}, xy...)
 	}
 	for _, s := range l.series {
 		for _, p := range s.points {
@@ -95,20 +93,9 @@ func (l *lines) labels(c *canvas, right, top, bottom float64, height func(point)
 	}
 	labels := make([]label, 0, len(l.series))
 	for _, s := range l.series {
-		if len(s.points) > 0 {
-			labels = append(labels, label{height(s.points[len(s.points)-1]), s})
-		}
+		labels = append(labels, label{height(s.points[len(s.points)-1]), s})
 	}
-	slices.SortStableFunc(labels, func(a, b label) int {
-		switch {
-		case a.y < b.y:
-			return -1
-		case a.y > b.y:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(labels, func(a, b label) int { return cmp.Compare(a.y, b.y) })
 	heights := make([]float64, len(labels))
 	for i, l := range labels {
 		heights[i] = l.y

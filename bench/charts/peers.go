@@ -107,8 +107,8 @@ func (s selection) ratioLines(ratios []*document.Ratio, name, title string) Figu
 		Family: "channel", Name: name, Title: title, Caption: Provenance(&s.doc.Host, &s.part.Provenance),
 		Table: ratioTable(ratios),
 	}
-	f.Sub = "All at " + label(cells[0], without(alike, subject, flow)) +
-		". The median over the rounds of the ratio in each, with its 95 % interval."
+	f.Sub = "Every cell: " + label(cells[0], without(alike, subject, flow)) +
+		". The median over the rounds of the ratio in each, with its 95 % interval. At the dashed line both are equal."
 	var all []series
 	var turns []float64
 	values := []float64{1}
@@ -128,7 +128,7 @@ func (s selection) ratioLines(ratios []*document.Ratio, name, title string) Figu
 	one := 1.0
 	f.body = &lines{
 		x: leverAxis(byConsumers.title, byConsumers.unit, turns), y: valueAxis("ratio of rates", quantity.Times, values),
-		series: all, reference: &one, refLabel: "as fast",
+		series: all, reference: &one,
 	}
 	return f
 }

@@ -72,6 +72,18 @@ func throughputByPrefetch(d *document.Document, b *document.Backend) []Figure {
 	return []Figure{s.rates("prefetch", b.Name+"-prefetch", b.Name+": throughput by prefetch", byPrefetch)}
 }
 
+// throughputByHandler has a chart of the drains whose handlers do something.
+func throughputByHandler(d *document.Document, b *document.Backend) []Figure {
+	s := turning(pick(d, b, b.Matrix, func(r *document.Row) bool {
+		return r.Subject == matrix.Wherry && r.Method == document.Drain && r.Handler != matrix.Zero
+	}), byConsumers)
+	name, title := b.Name+"-handlers", b.Name+": throughput of handlers that do something"
+	if len(s.rows) == 0 {
+		return refusal1("handlers", name, title, "The document has no drain with a handler that does something.")
+	}
+	return []Figure{s.rates("handlers", name, title, byConsumers)}
+}
+
 // workersByConcurrency compares how the same number of handlers is spread.
 func workersByConcurrency(d *document.Document, b *document.Backend) []Figure {
 	s := pick(d, b, b.Levers, func(r *document.Row) bool {

@@ -22,10 +22,10 @@ type File struct {
 func Write(dir string, files []File) error {
 	for _, f := range files {
 		name := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // Pages are read by everybody.
 			return err
 		}
-		if err := os.WriteFile(name, f.Data, 0o600); err != nil {
+		if err := os.WriteFile(name, f.Data, 0o644); err != nil { //nolint:gosec // Pages are read by everybody.
 			return err
 		}
 	}

@@ -26,10 +26,9 @@ func Document() *document.Document {
 		Peers:  &document.Part{Provenance: provenance(), Rows: peers()},
 	}
 	b.Peers.Ratios = peerRatios(b.Peers.Rows)
-	for _, p := range []*document.Part{b.Matrix, b.Levers, b.Code, b.Peers} {
-		p.Derive()
-	}
-	return &document.Document{Schema: document.Schema, Host: host(), Backends: []document.Backend{b}}
+	d := &document.Document{Schema: document.Schema, Host: host(), Backends: []document.Backend{b}}
+	d.Derive()
+	return d
 }
 
 func host() document.Host {

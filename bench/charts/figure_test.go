@@ -1,0 +1,182 @@
+package charts
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wherryhq/wherry/bench/charts/sample"
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+)
+
+// named is the figure of a name, which must be there.
+func named(t *testing.T, figures []Figure, name string) *Figure {
+	t.Helper()
+	i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no figure %s", name)
+	}
+	return &figures[i]
+}
+
+func TestFiguresOfNothingAreRefusals(t *testing.T) {
+	t.Parallel()
+	for name, d := range map[string]*document.Document{
+		"no backend": {},
+		"no part":    {Backends: []document.Backend{{Name: "mem"}}},
+		"no row": {Backends: []document.Backend{{
+			Name: "mem", Matrix: &document.Part{}, Levers: &document.Part{}, Code: &document.Part{}, Peers: &document.Part{},
+		}}},
+	} {
+		figures := Figures(d)
+		for _, family := range Families() {
+			var refused []string
+			for _, f := range figures {
+				if f.Family != family.Name {
+					continue
+				}
+				if f.Refusal == "" || f.body != nil {
+					t.Errorf("%s: %s is drawn", name, f.Name)
+				}
+				refused = append(refused, f.Refusal)
+			}
+			if len(refused) == 0 {
+				t.Errorf("%s: family %s has no figure", name, family.Name)
+			}
+		}
+		drawn(t, d)
+	}
+}
+
+// TestFiguresWithoutValues takes the value from every row, and no chart may show one.
+func TestFiguresWithoutValues(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	b := &d.Backends[0]
+	for _, p := range []*document.Part{b.Matrix, b.Levers, b.Code, b.Peers} {
+		for i := range p.Rows {
+			p.Rows[i] = document.Row{
+				Cell: p.Rows[i].Cell, Method: p.Rows[i].Method,
+				NotShown: &document.Reason{Code: document.Withheld, Text: "the machine was busy"},
+			}
+		}
+		p.Derive()
+	}
+	for _, f := range Figures(d) {
+		if f.Refusal == "" {
+			t.Errorf("%s is drawn", f.Name)
+		}
+		for _, row := range f.Table.Rows {
+			for _, cell := range row[1:] {
+				if cell != "n/s" && cell != "" {
+					t.Errorf("%s: the table has %q in the row of %s", f.Name, cell, row[0])
+				}
+			}
+		}
+	}
+	f := named(t, Figures(d), "mem-consumers-64")
+	if want := "withheld, the machine was busy"; !strings.Contains(f.Refusal, want) {
+		t.Errorf("the refusal is %q, want the reason %q in it", f.Refusal, want)
+	}
+}
+
+// TestFiguresShowEveryCell holds that no cell of a chart is silently missing: it is in the table, and where it has no value
+// a note says why.
+func TestFiguresShowEveryCell(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	f := named(t, Figures(d), "mem-consumers-65536")
+	want := 0
+	for _, r := range d.Backends[0].Matrix.Rows {
+		if r.Subject == matrix.Wherry && r.Method == document.Drain && r.Handler == matrix.Zero && r.Payload == 64<<10 &&
+			r.Flow != matrix.Publish && r.Flow != matrix.PublishBatch {
+			want++
+		}
+	}
+	if len(f.Table.Rows) != want || want == 0 {
+		t.Errorf("the table has %d rows, want %d", len(f.Table.Rows), want)
+	}
+	for _, note := range []string{
+		"n/s: dead letter: window too short, 0.62 s, and a second is the least.",
+		"n/s: sequence: unsupported, sequences: consuming in order by key.",
+	} {
+		if !slices.Contains(f.Notes, note) {
+			t.Errorf("no note is %q; the notes are %q", note, f.Notes)
+		}
+	}
+}
+
+func TestLatencyLeavesOutWhatWasNotSustained(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	f := named(t, Figures(d), "latency")
+	if len(f.Table.Rows) != 1 || !strings.Contains(f.Table.Rows[0][0], "1 consumer, 25 k/s") {
+		t.Errorf("the table is %q, want one row: the highest rate that one consumer sustained", f.Table.Rows)
+	}
+	ladder := named(t, Figures(d), "mem-latency-64")
+	if want := "n/s: 100 k/s: not sustained, its percentiles would be those of a backlog."; !slices.Contains(ladder.Notes, want) {
+		t.Errorf("no note is %q; the notes are %q", want, ladder.Notes)
+	}
+	for i := range d.Backends[0].Matrix.Rows {
+		if l := d.Backends[0].Matrix.Rows[i].Load; l != nil {
+			l.PeakLag = l.Published
+		}
+	}
+	d.Derive()
+	for _, name := range []string{"latency", "mem-latency-64", "mem-batch-latency"} {
+		if f := named(t, Figures(d), name); f.Refusal == "" {
+			t.Errorf("%s is drawn, and no rung was sustained", name)
+		}
+	}
+}
+
+func TestPairsAreNotPassedOver(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	none := named(t, Figures(d), "mem-overhead").Refusal
+	d.Backends[0].Pairs = &document.Part{}
+	if some := named(t, Figures(d), "mem-overhead").Refusal; some == none || some == "" {
+		t.Errorf("with pairs the refusal is %q, want another than %q", some, none)
+	}
+}
+
+func TestFindingsContainEveryRow(t *testing.T) {
+	t.Parallel()
+	f := named(t, Figures(sample.Document()), "mem-batch")
+	want := "Over 16 cells, batch reached 0.95× to 1.4× of the rate of parallel."
+	if len(f.Findings) != 1 || f.Findings[0] != want {
+		t.Errorf("the finding is %q, want %q", f.Findings, want)
+	}
+}
+
+func TestCaptionHasProvenance(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	d.Backends[0].Matrix.Provenance.Dirty, d.Backends[0].Matrix.Provenance.Quick = true, true
+	caption := named(t, Figures(d), "mem-payload").Caption
+	for _, want := range []string{
+		"Sample CPU @ 2.50GHz", "2 cores", "GOMAXPROCS 2", "Go 1.26.8", "0123456789 with changes", "2026-12-01", "in process",
+		"a quick run, whose figures are no results",
+	} {
+		if !strings.Contains(caption, want) {
+			t.Errorf("the caption %q lacks %q", caption, want)
+		}
+	}
+	if strings.Contains(caption, "unknown") {
+		t.Errorf("the caption %q says what is not known", caption)
+	}
+}
+
+func TestNotesInThePictureAreFew(t *testing.T) {
+	t.Parallel()
+	f := Figure{Notes: []string{"n/s: a", "n/s: b", "n/s: c", "n/s: d", "n/s: e", "n/s: f"}}
+	lines := f.noteLines(width)
+	if last := lines[len(lines)-1].text; len(lines) != 5 || last != "And 2 more notes, under the table." {
+		t.Errorf("%d lines, the last %q, want four notes and how many more", len(lines), last)
+	}
+	f.Notes = f.Notes[:5]
+	if lines := f.noteLines(width); len(lines) != 5 || lines[4].text != "n/s: e" {
+		t.Errorf("five notes give %d lines, want all of them", len(lines))
+	}
+}

@@ -1,0 +1,85 @@
+// Package page renders a results document as the pages of docs/benchmarks. Every figure on them comes from the document: the
+// same document gives the same bytes.
+package page
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/rendered"
+)
+
+// A File is a page, as Markdown.
+type File = rendered.File
+
+// Folder is where the pages are kept, as a path from the root of the repository, and Source the document that they are made
+// from. The charts are in a folder of their own below the pages.
+const (
+	Folder = "docs/benchmarks"
+	Charts = "charts"
+	Source = "bench/results/results.json"
+)
+
+// mark is the first line of every page.
+const mark = "<!-- Made by `wherry bench page`. Do not edit: change the document or the program. -->\n\n"
+
+// Render makes the pages of a document, which must have been read by [document.ReadFile] or derived. A nil document gives
+// pages that say that there is none yet.
+func Render(d *document.Document) ([]File, error) {
+	if d == nil {
+		return pages(&content{absent: "No results document is committed yet, so there is no figure on this page."})
+	}
+	return pages(&content{doc: d})
+}
+
+// Failed makes the pages of a document that cannot be read. They show the error where figures would be.
+func Failed(err error) ([]File, error) {
+	return pages(&content{absent: "The results document cannot be read, so there is no figure on this page. What is wrong with it:\n\n" +
+		"```text\n" + strings.TrimSpace(err.Error()) + "\n```"})
+}
+
+// FromFile makes the pages of the document in a file: those of [Render] if there is none, and those of [Failed], with the
+// error, if it cannot be read.
+func FromFile(name string) ([]File, error) {
+	d, err := document.ReadFile(name)
+	switch {
+	case err == nil:
+		return Render(d)
+	case errors.Is(err, fs.ErrNotExist):
+		return Render(nil)
+	}
+	files, failed := Failed(err)
+	return files, errors.Join(err, failed)
+}
+
+// content is what the pages show: a document, or the reason why there is none.
+type content struct {
+	doc    *document.Document
+	absent string
+}
+
+// pages are all of them, in the order in which they are linked.
+func pages(c *content) ([]File, error) {
+	var files []File
+	for _, p := range []struct {
+		name string
+		make func(*content) (string, error)
+	}{
+		{"README.md", results},
+		{"reach.md", reached},
+		{"rows.md", rows},
+		{"method.md", prose("method.md.tmpl")},
+		{"numbers.md", prose("numbers.md.tmpl")},
+		{"runbook.md", prose("runbook.md.tmpl")},
+	} {
+		text, err := p.make(c)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		files = append(files, File{Name: p.name, Data: []byte(mark + strings.TrimSpace(text) + "\n")})
+	}
+	return files, nil
+}

@@ -1,0 +1,56 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/wherryhq/wherry/bench/charts"
+	"github.com/wherryhq/wherry/bench/reach"
+)
+
+// reached is the page of what is to be reached.
+func reached(c *content) (string, error) {
+	var b strings.Builder
+	b.WriteString("# What is to be reached\n\n" +
+		"Targets that were set before the figures were measured, each with the cells that decide it. The value is a median with its " +
+		"interval: of a ratio the 95 % bootstrap interval over the rounds, of a count the spread of its runs. A target is\n\n" +
+		"- **reached** where the whole interval keeps to it,\n" +
+		"- **not reached** where none of the interval does,\n" +
+		"- **not decided** where the interval contains the bound: the row is too noisy, and its width and what else was counted are all that " +
+		"can be said,\n" +
+		"- **not measured** where a row is missing or has no value.\n\n" +
+		"Back to [the results](README.md).\n\n")
+	if c.doc == nil {
+		b.WriteString(c.absent + "\n")
+		return b.String(), nil
+	}
+	var t charts.Table
+	figure := ""
+	flush := func() {
+		if len(t.Rows) > 0 {
+			b.WriteString("## " + title(figure) + "\n\n" + markdown(&t) + "\n")
+		}
+	}
+	for _, line := range reach.Lines(c.doc) {
+		if line.Figure != figure {
+			flush()
+			figure = line.Figure
+			t = charts.Table{
+				Head:  []string{"cell", "to reach", "measured", "width", "verdict", "beside it", "from"},
+				Words: true,
+			}
+		}
+		t.Rows = append(t.Rows, []string{
+			line.Cell, line.Bound, line.Value, line.Width, string(line.Verdict), line.Beside, line.From,
+		})
+	}
+	flush()
+	return b.String(), nil
+}
+
+// title begins a text with a capital.
+func title(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,136 @@
+package reach
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/wherryhq/wherry/bench/charts"
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/quantity"
+)
+
+// scenario is a counted row by its name, or nil.
+func scenario(b *document.Backend, name string) *document.Row {
+	return find(b.Code, func(r *document.Row) bool { return r.Method == document.Count && r.Scenario() == name })
+}
+
+func isCounted(r *document.Row) bool {
+	return r != nil && r.NotShown == nil && r.Code != nil && len(r.Code.Runs) > 0
+}
+
+// countLine is a target of instructions, of which a row has as many as its amount says.
+func countLine(goal bound, cell string, r *document.Row, amount func(*document.Code) float64) Line {
+	if !isCounted(r) {
+		return goal.missing(cell, why(r))
+	}
+	half := r.Code.Instructions * r.Code.Spread
+	mid := amount(r.Code)
+	return goal.line(cell, value{mid - half, mid, mid + half}, allocations(r.Code),
+		"counted, "+charts.Name(&r.Cell))
+}
+
+func all(c *document.Code) float64 { return c.Instructions }
+
+func extra(c *document.Code) float64 { return *c.More }
+
+func allocations(c *document.Code) string {
+	if c.Allocations == 1 {
+		return "1 allocation"
+	}
+	return quantity.Number(c.Allocations) + " allocations"
+}
+
+// liveInstructions are those of publishing and consuming a message.
+func liveInstructions(b *document.Backend) []Line {
+	lines := []Line{countLine(atMost(700, quantity.Whole), consumersOf(1), scenario(b, "live"), all)}
+	for _, n := range side[1:] {
+		name := "live-" + strconv.Itoa(n)
+		lines = append(lines, countLine(atMost(800, quantity.Whole), consumersOf(n), scenario(b, name), all))
+	}
+	return lines
+}
+
+// more is what scenarios take over those that they are compared with.
+func more(goal bound, names ...string) func(*document.Backend) []Line {
+	return func(b *document.Backend) []Line {
+		lines := make([]Line, 0, len(names))
+		for _, name := range names {
+			lines = append(lines, moreLine(b, name, goal))
+		}
+		return lines
+	}
+}
+
+func moreLine(b *document.Backend, name string, goal bound) Line {
+	cell := strings.ReplaceAll(name, "-", " ")
+	r := scenario(b, name)
+	if isCounted(r) && r.Code.More == nil {
+		return goal.missing(cell, "the scenario that it is compared with was not counted")
+	}
+	return countLine(goal, cell, r, extra)
+}
+
+// serviceCost is what a service takes over the hand loop over the driver: instructions, and allocations.
+func serviceCost(b *document.Backend) []Line {
+	const name = "consume-json"
+	return []Line{moreLine(b, name, atMost(300, quantity.Whole)), blocksLine(b, name)}
+}
+
+// blocksLine is the target of no more allocations than the scenario that a row is compared with.
+func blocksLine(b *document.Backend, name string) Line {
+	goal, cell := atMost(0, quantity.Number), strings.ReplaceAll(name, "-", " ")+", more allocations"
+	r := scenario(b, name)
+	if !isCounted(r) {
+		return goal.missing(cell, why(r))
+	}
+	over := scenario(b, r.Code.Over)
+	if !isCounted(over) {
+		return goal.missing(cell, why(over))
+	}
+	// Blocks that the runtime takes for itself are within a thousandth per message of a run of this length.
+	blocks := r.Code.Allocations - over.Code.Allocations
+	if blocks < 0.001 && blocks > -0.001 {
+		blocks = 0
+	}
+	return goal.line(cell, value{blocks, blocks, blocks}, "", "counted, "+charts.Name(&r.Cell))
+}
+
+// middlewareCost is what each middleware adds.
+func middlewareCost(b *document.Backend) []Line {
+	var lines []Line
+	find(b.Code, func(r *document.Row) bool {
+		if name, ok := strings.CutPrefix(r.Scenario(), "middleware-"); ok && r.Method == document.Count {
+			lines = append(lines, middlewareLine(b, name, r), blocksLine(b, r.Scenario()))
+		}
+		return false
+	})
+	if lines == nil {
+		lines = append(lines, atMost(30, quantity.Whole).missing("each", why(nil)))
+	}
+	return lines
+}
+
+// middlewareLine divides by the number of middlewares in a scenario that is named by it.
+func middlewareLine(b *document.Backend, name string, r *document.Row) Line {
+	goal := atMost(30, quantity.Whole)
+	if !isCounted(r) || r.Code.More == nil {
+		return moreLine(b, r.Scenario(), goal)
+	}
+	times := 1.0
+	if n, err := strconv.Atoi(name); err == nil && n > 0 {
+		times = float64(n)
+	}
+	half := r.Code.Instructions * r.Code.Spread / times
+	mid := *r.Code.More / times
+	return goal.line("middleware "+name, value{mid - half, mid, mid + half}, allocations(r.Code),
+		"counted, "+charts.Name(&r.Cell))
+}
+
+// decode is what the fastest codec takes to decode the body. It may be more where the service keeps up all the same.
+func decode(b *document.Backend) []Line {
+	most, cell := 2400.0, "decode fastjson"
+	if serviceLine(b, document.Drain, 1, 0.85).Verdict == Reached {
+		most, cell = 3000, cell+", with the service over ruststream at ≥ 0.85×"
+	}
+	return []Line{countLine(atMost(most, quantity.Whole), cell, scenario(b, "decode-fastjson"), all)}
+}

@@ -1,0 +1,89 @@
+package reach
+
+import (
+	"fmt"
+
+	"github.com/wherryhq/wherry/bench/charts"
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/quantity"
+)
+
+// rung is an offered load of one consumer, of the peers' part or else of the matrix.
+func rung(b *document.Backend, subject string, rate int) *document.Row {
+	for _, p := range []*document.Part{b.Peers, b.Matrix} {
+		r := find(p, func(r *document.Row) bool {
+			return r.Method == document.Offered && r.Subject == subject && r.Flow == matrix.Parallel && r.Consumers == 1 &&
+				r.Rate == rate
+		})
+		if r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// stands is why a rung has no percentiles, or nothing.
+func stands(r *document.Row) string {
+	switch {
+	case r == nil || r.NotShown != nil || r.Load == nil:
+		return why(r)
+	case !r.Load.Sustained || r.Load.Latency == nil:
+		return "not sustained"
+	default:
+		return ""
+	}
+}
+
+// latencyOver is Wherry's p99 over shove's, both counted from the send, with Wherry's own from the intended time beside.
+func latencyOver(b *document.Backend) []Line {
+	var lines []Line
+	for _, step := range []struct {
+		rate int
+		most float64
+	}{{5_000, 0.7}, {25_000, 0.5}} {
+		goal := atMost(step.most, quantity.Times)
+		cell := quantity.Rate(float64(step.rate)) + "/s"
+		of, to := rung(b, matrix.Wherry, step.rate), rung(b, "shove", step.rate)
+		if reason := stands(of); reason != "" {
+			lines = append(lines, rungMissing(goal, cell, of, reason))
+			continue
+		}
+		if reason := stands(to); reason != "" {
+			lines = append(lines, goal.missing(cell, "shove: "+reason))
+			continue
+		}
+		if of.Load.FromSend == nil || to.Load.FromSend == nil {
+			lines = append(lines, goal.missing(cell, "a row does not say its latency from the send"))
+			continue
+		}
+		ours, theirs := float64(of.Load.FromSend.P99), float64(to.Load.FromSend.P99)
+		v := ours / theirs
+		lines = append(lines, goal.line(cell, value{v, v, v},
+			fmt.Sprintf("%s against %s; from the intended time %s; one run of each, so no interval",
+				quantity.Duration(ours), quantity.Duration(theirs), quantity.Duration(float64(of.Load.Latency.P99))),
+			charts.Name(&of.Cell)+" over shove"))
+	}
+	return lines
+}
+
+// latencyAt is Wherry's p99 at the highest rate, which must be sustained.
+func latencyAt(b *document.Backend) []Line {
+	goal := atMost(1e6, quantity.Duration)
+	const rate = 100_000
+	r := rung(b, matrix.Wherry, rate)
+	if reason := stands(r); reason != "" {
+		return []Line{rungMissing(goal, "100 k/s", r, reason)}
+	}
+	v := float64(r.Load.Latency.P99)
+	return []Line{goal.line("100 k/s", value{v, v, v}, "one run, so no interval", charts.Name(&r.Cell))}
+}
+
+// rungMissing is a rung of Wherry's without percentiles. One that was not sustained is measured, and not reached.
+func rungMissing(goal bound, cell string, r *document.Row, reason string) Line {
+	line := goal.missing(cell, reason)
+	if r != nil && r.NotShown == nil && r.Load != nil {
+		line.Verdict, line.From = NotReached, charts.Name(&r.Cell)
+	}
+	return line
+}

@@ -1,0 +1,187 @@
+package reach
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wherryhq/wherry/bench/charts/sample"
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/quantity"
+)
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		goal bound
+		v    value
+		want Verdict
+	}{
+		{atLeast(1, quantity.Times), value{1, 1.1, 1.2}, Reached},
+		{atLeast(1, quantity.Times), value{0.99, 1.1, 1.2}, NotDecided},
+		{atLeast(1, quantity.Times), value{0.8, 0.9, 1}, NotDecided},
+		{atLeast(1, quantity.Times), value{0.8, 0.9, 0.99}, NotReached},
+		{atMost(700, quantity.Whole), value{699, 700, 700}, Reached},
+		{atMost(700, quantity.Whole), value{699, 700, 701}, NotDecided},
+		{atMost(700, quantity.Whole), value{701, 702, 703}, NotReached},
+		{bound{less: true}, value{-2, -1, -0.5}, Reached},
+		{bound{less: true}, value{0, 0, 0}, NotReached},
+	} {
+		if got := c.goal.judge(c.v); got != c.want {
+			t.Errorf("%v held against %s is %s, want %s", c.v, c.goal, got, c.want)
+		}
+	}
+}
+
+func TestWidthIsRoundedOutward(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		v    value
+		want string
+	}{
+		{value{0.9, 1, 1.1021}, "±11 %"},
+		{value{-12, -10, -8}, "±20 %"},
+		{value{1, 1, 1}, ""},
+	} {
+		if got := c.v.width(); got != c.want {
+			t.Errorf("the width of %v is %q, want %q", c.v, got, c.want)
+		}
+	}
+}
+
+// lines are those of one target.
+func lines(t *testing.T, d *document.Document, figure string) []Line {
+	t.Helper()
+	all := slices.DeleteFunc(Lines(d), func(l Line) bool { return l.Figure != figure })
+	if len(all) == 0 {
+		t.Fatalf("there is no target %q", figure)
+	}
+	return all
+}
+
+func TestLinesOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, d := range []*document.Document{
+		{Backends: []document.Backend{{Name: "mem"}}},
+		{Backends: []document.Backend{{
+			Name: "mem", Matrix: &document.Part{}, Code: &document.Part{}, Peers: &document.Part{},
+		}}},
+	} {
+		all := Lines(d)
+		for _, target := range targets {
+			if !slices.ContainsFunc(all, func(l Line) bool { return l.Figure == target.figure }) {
+				t.Errorf("%s: no line says that it is not measured", target.figure)
+			}
+		}
+		for _, l := range all {
+			if l.Verdict != NotMeasured || l.Value == "" || l.Bound == "" {
+				t.Errorf("%s, %s: %s, %q, want not measured and a reason", l.Figure, l.Cell, l.Verdict, l.Value)
+			}
+		}
+	}
+	if all := Lines(&document.Document{}); len(all) > 0 {
+		t.Errorf("a document without a backend has %d lines", len(all))
+	}
+}
+
+func TestLinesOfSample(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	for _, c := range []struct {
+		figure string
+		want   []string // cell and verdict
+	}{
+		{"live, over Watermill's Router", []string{"1 consumer reached", "4 consumers reached"}},
+		{"live, instructions per message", []string{
+			"1 consumer reached", "2 consumers not measured", "4 consumers reached", "8 consumers not measured",
+			"32 consumers not measured",
+		}},
+		{"drain, over shove, 64 KiB", []string{
+			"1 consumer reached", "2 consumers reached", "4 consumers reached", "8 consumers not measured",
+		}},
+		{"service, over ruststream, drained on one processor", []string{"128 B reached"}},
+		{"service, over ruststream, live on two processors", []string{"128 B not measured"}},
+		{"a batch over one message at a time", []string{"batch reached", "batch json reached", "batch fastjson not measured"}},
+		{"dispatch latency at 100 k/s, p99 from the intended time", []string{"100 k/s not reached"}},
+	} {
+		var got []string
+		for _, l := range lines(t, d, c.figure) {
+			got = append(got, l.Cell+" "+string(l.Verdict))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.figure, got, c.want)
+		}
+	}
+	last := lines(t, d, "drain, over shove, 64 KiB")[3]
+	if want := "not measured, cargo is not installed"; last.Value != want {
+		t.Errorf("where shove has no row the value is %q, want its reason %q", last.Value, want)
+	}
+}
+
+func TestMiddlewareIsDividedByTheirNumber(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	code := d.Backends[0].Code
+	i := slices.IndexFunc(code.Rows, func(r document.Row) bool { return r.Flow == "middleware-1" })
+	four := code.Rows[i]
+	four.Flow = "middleware-4"
+	code.Rows = append(code.Rows, four)
+	d.Derive()
+	all := lines(t, d, "each middleware")
+	one, each := all[0], all[len(all)-2]
+	if one.Value != "11 (11 to 11)" || each.Value != "3 (3 to 3)" {
+		t.Errorf("one of one is %q and one of four is %q, want 11 and a quarter of it", one.Value, each.Value)
+	}
+}
+
+func TestLatencyOverTakesBothFromTheSend(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	peers := d.Backends[0].Peers
+	for _, subject := range []string{matrix.Wherry, "shove"} {
+		for _, rate := range []int{5_000, 25_000} {
+			p99 := int64(60_000)
+			if subject == "shove" {
+				p99 = 100_000
+			}
+			peers.Rows = append(peers.Rows, document.Row{
+				Cell: document.Cell{
+					Subject: subject, Flow: matrix.Parallel, Payload: 64, Consumers: 1, Handler: matrix.Zero, Codec: matrix.JSON,
+					Rate: rate, Procs: 2,
+				},
+				Method: document.Offered,
+				Load: &document.Load{
+					ScheduledNS: 1e10, Published: int64(rate) * 10, PublishNS: 1e10,
+					Ledger:   document.Ledger{Published: int64(rate) * 10, Handled: int64(rate) * 10},
+					Latency:  &document.Quantiles{P50: 1, P95: 2, P99: 70_000, P999: 80_000, Max: 90_000},
+					FromSend: &document.Quantiles{P50: 1, P95: 2, P99: p99, P999: 200_000, Max: 300_000},
+				},
+			})
+		}
+	}
+	d.Derive()
+	all := lines(t, d, "dispatch latency, p99 over shove's, both from the send")
+	if all[0].Verdict != Reached || all[0].Value != "0.6×" || all[1].Verdict != NotReached {
+		t.Errorf("0.6× is %s (%s) at 5 k/s and %s at 25 k/s, want reached and not reached", all[0].Verdict, all[0].Value, all[1].Verdict)
+	}
+	if want := "from the intended time 70 µs"; !strings.Contains(all[0].Beside, want) {
+		t.Errorf("beside it stands %q, want %q in it", all[0].Beside, want)
+	}
+}
+
+func TestFlatnessOfMissingRow(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	for i := range d.Backends[0].Matrix.Rows {
+		r := &d.Backends[0].Matrix.Rows[i]
+		if isLive(r, matrix.Wherry, 8, 2) {
+			r.Runs, r.NotShown = nil, &document.Reason{Code: document.Failed, Text: "a message was lost"}
+		}
+	}
+	d.Derive()
+	all := lines(t, d, "live, the lowest rate over the best, by concurrency")
+	if all[0].Verdict != NotMeasured || all[0].Value != "8 consumers: failed, a message was lost" {
+		t.Errorf("without the row at 8 it is %s, %q, want not measured and the reason", all[0].Verdict, all[0].Value)
+	}
+}
