@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
+	"charm.land/bubbles/v2/progress"
+	"charm.land/lipgloss/v2"
 )
 
 // A Display is a Meter for people: a bar on a terminal, and a line for each step that is over. Its methods may be called
@@ -21,14 +22,13 @@ type Display struct {
 	mu       sync.Mutex // guards the fields below, and what is written
 	estimate estimate
 	name     string
-	bar      *progressbar.ProgressBar // nil without a terminal
+	bar      progress.Model
 }
 
-// Bars are this wide, have so many parts, and are drawn this often.
+// A bar is this wide, has so much beside it, and is drawn this often.
 const (
-	barWidth = 24
-	barParts = 1000
-	barRest  = len("  100%    ") + 1 // what stands around the bar and the text
+	barWidth = 30
+	barRest  = len(" ") + 1
 	redraw   = 250 * time.Millisecond
 )
 
@@ -38,14 +38,7 @@ func NewDisplay(w io.Writer, width int) *Display {
 	if width <= 0 {
 		return d
 	}
-	d.bar = progressbar.NewOptions(barParts,
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetWidth(barWidth),
-		progressbar.OptionSetPredictTime(false),
-		progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionShowDescriptionAtLineEnd(),
-		progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}),
-	)
+	d.bar = progress.New(progress.WithWidth(barWidth), progress.WithColors(lipgloss.NoColor{}))
 	d.drawer.Go(d.draw)
 	return d
 }
@@ -55,7 +48,7 @@ func (d *Display) Plan(steps []Step) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.estimate, d.name = estimate{steps: steps}, ""
-	if d.bar == nil && len(steps) > 0 {
+	if d.width <= 0 && len(steps) > 0 {
 		fmt.Fprintf(d.w, "%d steps, about %s\n", len(steps), brief(d.estimate.left(time.Now())))
 	}
 }
@@ -106,20 +99,17 @@ func (d *Display) draw() {
 
 // paint draws the bar, if there is one and a step is under way.
 func (d *Display) paint() {
-	if d.bar == nil || !d.estimate.running {
+	if d.width <= 0 || !d.estimate.running {
 		return
 	}
 	now := time.Now()
 	text := fmt.Sprintf("%s %s left, %s", d.count(), brief(d.estimate.left(now)), d.name)
-	d.bar.Describe(shortened(text, d.width-barWidth-barRest))
-	// The last part stays empty: a full bar draws itself no more.
-	if err := d.bar.Set(min(int(d.estimate.share(now)*barParts), barParts-1)); err != nil {
-		d.bar = nil
-	}
+	text = shortened(text, d.width-barWidth-barRest)
+	fmt.Fprintf(d.w, "\r%s %-*s", d.bar.ViewAs(d.estimate.share(now)), d.width-barWidth-barRest, text)
 }
 
 func (d *Display) erase() {
-	if d.bar != nil {
+	if d.width > 0 {
 		fmt.Fprintf(d.w, "\r%s\r", strings.Repeat(" ", d.width-1))
 	}
 }
