@@ -54,13 +54,18 @@ func (n *Lane) NoteAt(id uint32, at int64) {
 	n.Note(id)
 }
 
-// tell makes the count of the lane known.
+// Tell makes known what was noted, as every 64th note does. The writer of the lane calls it.
+func (n *Lane) Tell() {
+	n.quiet = tellEvery
+	n.told.Store(int64(n.count()))
+}
+
+// tell makes the count of the lane known, and the time of its last message.
 func (n *Lane) tell(id uint32) {
 	if id >= n.tail {
 		n.last = time.Now()
 	}
-	n.quiet = tellEvery
-	n.told.Store(int64(n.count()))
+	n.Tell()
 	if hold := n.hold; hold != nil {
 		n.hold = nil
 		hold()

@@ -127,6 +127,21 @@ func TestTold(t *testing.T) {
 	}
 }
 
+func TestTell(t *testing.T) {
+	t.Parallel()
+	l := New(10 * exactTail)
+	n := l.Lane(nil)
+	for id := range uint32(10) {
+		n.Note(id)
+	}
+	if told := l.Told(); told != 1 {
+		t.Errorf("told of %d without being asked, want the first alone", told)
+	}
+	if n.Tell(); l.Told() != 10 {
+		t.Errorf("told of %d when asked, want 10", l.Told())
+	}
+}
+
 func TestHold(t *testing.T) {
 	t.Parallel()
 	var held []int64

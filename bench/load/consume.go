@@ -68,21 +68,24 @@ func (c *counted[T]) single() wherry.Handler[T] {
 	}
 }
 
-// batch handles many at a time.
+// batch handles many at a time. Its lanes are held after the first batch, all of which has been decoded by then.
 func (c *counted[T]) batch() wherry.BatchHandler[T] {
-	lanes := ledger.NewFinder[wherry.MessageBatch[T]](c.lane)
+	lanes := ledger.NewFinder[wherry.MessageBatch[T]](func() *ledger.Lane { return c.ledger.Lane(nil) })
 	return func(_ context.Context, b *wherry.MessageBatch[T]) wherry.Outcome {
 		lane := lanes.Lane(b)
+		var at int64
 		if c.clock != nil {
-			at := c.clock()
-			for i := range b.Len() {
-				lane.NoteAt(c.id(&b.Message(i).Value), at)
-			}
-			return wherry.Ack()
+			at = c.clock()
 		}
 		for i := range b.Len() {
-			lane.Note(c.id(&b.Message(i).Value))
+			if id := c.id(&b.Message(i).Value); c.clock != nil {
+				lane.NoteAt(id, at)
+			} else {
+				lane.Note(id)
+			}
 		}
+		lane.Tell()
+		c.gate.holdOnce(lane)
 		return wherry.Ack()
 	}
 }

@@ -3,11 +3,10 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/wherryhq/wherry"
-	"github.com/wherryhq/wherry/driver"
 )
 
 // fill publishes the messages from to to-1, with nobody looking at how long it takes.
@@ -20,28 +19,22 @@ func fill[T any](ctx context.Context, s *stage, b *body[T], from, to int) error 
 	return errors.Join(p.PublishAll(ctx, of(span{from, to, 1}, b, &v)), p.Close(ctx))
 }
 
-// bury makes dead letters of all messages of a topic.
-func bury[T any](ctx context.Context, s *stage, t wherry.Topic[T], at driver.Source) error {
-	reject := func(context.Context, *wherry.Message[T]) wherry.Outcome { return wherry.Reject(nil) }
+// bury makes dead letters of all messages of a topic. What is missing then, the ledger says later.
+func bury[T any](ctx context.Context, s *stage, t wherry.Topic[T]) error {
+	var rejected atomic.Int64
+	reject := func(context.Context, *wherry.Message[T]) wherry.Outcome {
+		rejected.Add(1)
+		return wherry.Reject(nil)
+	}
 	v := start(ctx, wherry.Consume(wherry.Queue(s.relay, t), reject, wherry.Concurrency(burying)))
-	defer v.stop() //nolint:errcheck // It is stopped below, and here only on the way out with another error.
-	want, had, since := int64(s.order.Messages), int64(-1), time.Now()
-	for time.Since(since) < patience && ctx.Err() == nil {
-		dead, err := s.relay.left(ctx, at)
-		switch {
-		case errors.Is(err, driver.ErrNoTopic):
-		case err != nil:
-			return fmt.Errorf("ask for the dead letters: %w", err)
-		case dead < 0:
-			return fmt.Errorf("the broker does not tell how many dead letters there are: %w", errors.ErrUnsupported)
-		case dead >= want:
-			return v.stop()
-		case dead != had:
-			had, since = dead, time.Now()
+	had, since := int64(0), time.Now()
+	for had < int64(s.order.Messages) && time.Since(since) < patience && ctx.Err() == nil {
+		if now := rejected.Load(); now != had {
+			had, since = now, time.Now()
 		}
 		time.Sleep(look)
 	}
-	return v.stop() // The ledger says what is missing.
+	return v.stop() // It makes the moves that it has in hand.
 }
 
 // burying is the handlers at once that reject what becomes dead letters.

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/wherryhq/wherry/bench/ledger"
 )
 
-// A gate holds each handler at its first message until all of them have one.
+// A gate holds each handler at its first message, or its first batch, until all of them have one.
 type gate struct {
 	need   int
 	all    chan struct{} // closed when all wait
 	opened chan struct{}
 	open   func()
+	known  sync.Map // the lanes that were held once
 
 	mu   sync.Mutex // guards the field below
 	here int
@@ -32,6 +35,13 @@ func (g *gate) hold() {
 	}
 	g.mu.Unlock()
 	<-g.opened
+}
+
+// holdOnce holds the handler of a lane unless it was held before.
+func (g *gate) holdOnce(lane *ledger.Lane) {
+	if _, known := g.known.LoadOrStore(lane, nil); !known {
+		g.hold()
+	}
 }
 
 // wait waits for all handlers, for at most that long.

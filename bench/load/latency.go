@@ -18,16 +18,16 @@ const (
 // quantilesOf are those of durations in nanoseconds.
 func quantilesOf(ns []int64) *document.Quantiles {
 	h := hdrhistogram.New(shortest, longest, digits)
-	var most int64
+	most := int64(shortest)
 	for _, v := range ns {
 		most = max(most, v)
 		_ = h.RecordValue(min(max(v, shortest), longest)) // It is within the bounds.
 	}
 	return &document.Quantiles{
-		P50:  h.ValueAtQuantile(50),
-		P95:  h.ValueAtQuantile(95),
-		P99:  h.ValueAtQuantile(99),
-		P999: h.ValueAtQuantile(99.9),
+		P50:  min(most, h.ValueAtQuantile(50)), // What the histogram says may be above what was recorded.
+		P95:  min(most, h.ValueAtQuantile(95)),
+		P99:  min(most, h.ValueAtQuantile(99)),
+		P999: min(most, h.ValueAtQuantile(99.9)),
 		Max:  most,
 	}
 }

@@ -103,6 +103,9 @@ func (c *cell) end(code document.ReasonCode, text string) {
 	c.row.Runs, c.row.Load, c.row.Extra = nil, nil, nil
 }
 
+// measured reports whether all that the row is to have is there.
+func (c *cell) measured() bool { return c.row.Load != nil || len(c.row.Runs) == c.spec.Rounds }
+
 // result is a short text for who waits.
 func (c *cell) result() string {
 	switch {

@@ -47,14 +47,17 @@ func (r *runner) steps() []progress.Step {
 	return all
 }
 
-// step does something with a cell, unless it is over or nobody waits any more.
+// step does something with a cell, unless it is over or nobody waits any more. What fails when nobody waits any more says
+// nothing of the cell.
 func (r *runner) step(ctx context.Context, c *cell, do func()) {
 	r.meter.Begin(c.spec.Name())
-	if !c.over && ctx.Err() == nil {
-		do()
-	}
-	if !c.over && ctx.Err() != nil {
-		c.end(document.NotMeasured, interrupted)
+	if !c.over {
+		if ctx.Err() == nil {
+			do()
+		}
+		if ctx.Err() != nil && !c.measured() {
+			c.end(document.NotMeasured, interrupted)
+		}
 	}
 	r.meter.End(c.result())
 }
@@ -65,9 +68,6 @@ const interrupted = "interrupted"
 func (r *runner) inTurn(ctx context.Context, turn []*cell) {
 	for round := range turn[0].spec.Rounds {
 		for _, c := range turn {
-			if ctx.Err() != nil && len(c.row.Runs) == c.spec.Rounds {
-				continue // It was finished before.
-			}
 			r.step(ctx, c, func() { r.round(ctx, c, round) })
 		}
 	}
@@ -111,15 +111,25 @@ func (r *runner) round(ctx context.Context, c *cell, round int) {
 
 // probe is the size of a first run, which tells how large the others have to be.
 func (c *cell) probe() int {
-	handlers := shapeOf(&c.spec).handlers()
-	switch c.spec.Handler {
+	switch first := c.first(); c.spec.Handler {
 	case matrix.Zero:
-		return max(64*handlers, min(probeMessages, probeBytes/c.spec.Payload))
+		return max(4*first, min(probeMessages, probeBytes/c.spec.Payload))
 	case matrix.Slow:
-		return 3 * handlers
+		return 3 * first
 	default:
-		return 16 * handlers
+		return 16 * first
 	}
+}
+
+// first is how many messages the handlers have before the window opens.
+func (c *cell) first() int { return shapeOf(&c.spec).handlers() * c.perCall() }
+
+// perCall is how many messages a handler has at a time.
+func (c *cell) perCall() int {
+	if c.spec.Flow == matrix.Batch {
+		return c.spec.BatchSize
+	}
+	return 1
 }
 
 const (
@@ -147,13 +157,15 @@ func (c *cell) learn(run *document.Run) {
 	c.rate = max(c.rate, run.Rate())
 	want := c.rate * c.window.Seconds()
 	if c.spec.Method == document.Drain {
-		want += float64(shapeOf(&c.spec).handlers())
+		first := float64(c.first())
+		want = max(want+first, 3*first)
 	}
 	most := float64(math.MaxInt32)
 	if c.spec.MaxBodies > 0 {
 		most = min(most, float64(c.spec.MaxBodies)/float64(c.spec.Payload))
 	}
 	c.messages = max(1, int(min(want, most)))
+	c.messages += (c.perCall() - c.messages%c.perCall()) % c.perCall() // The last batch is a full one, if it can be.
 }
 
 // adopt takes over what a lever row says besides its rate: the most uneven round, and the one that was stopped.

@@ -1,0 +1,270 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/progress"
+)
+
+// A scripted measurer answers orders without measuring, at a rate of a million per second, and keeps them.
+type scripted struct {
+	orders []Order
+	answer func(o Order) (Report, bool) // false for the usual answer
+}
+
+func (s *scripted) measure(_ context.Context, o Order) Report {
+	s.orders = append(s.orders, o)
+	if s.answer != nil {
+		if r, ok := s.answer(o); ok {
+			return r
+		}
+	}
+	if o.Spec.Method == document.Offered {
+		return Report{Load: steady(o.Spec.Rate)}
+	}
+	return Report{Run: runOf(o, time.Duration(o.Messages)*time.Microsecond)}
+}
+
+func runOf(o Order, took time.Duration) *document.Run {
+	n := int64(o.Messages)
+	return &document.Run{
+		Round: o.Round, Messages: n, ElapsedNS: int64(took), CPUNS: 1, PeakRSS: 1,
+		Ledger: document.Ledger{Published: n, Handled: n},
+	}
+}
+
+func steady(rate int) *document.Load {
+	n := int64(rate)
+	return &document.Load{
+		ScheduledNS: int64(time.Second), Published: n, PublishNS: int64(time.Second), CPUNS: 1, PeakRSS: 1,
+		Ledger:  document.Ledger{Published: n, Handled: n},
+		Latency: &document.Quantiles{P99: 1000, P999: 1000, Max: 1000}, FromSend: &document.Quantiles{},
+		Lateness: &document.Quantiles{P99: 100, P999: 100, Max: 100},
+	}
+}
+
+// steps keeps what a meter was told.
+type steps struct {
+	planned []progress.Step
+	lines   []string
+}
+
+func (m *steps) Plan(s []progress.Step) { m.planned = s }
+func (m *steps) Begin(name string)      { m.lines = append(m.lines, name) }
+func (m *steps) End(result string)      { m.lines[len(m.lines)-1] += " = " + result }
+
+func cells(t *testing.T, filter string) []matrix.Spec {
+	t.Helper()
+	b, err := matrix.Named("mem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs, err := matrix.Only(append(matrix.Matrix(b), matrix.Levers(b)...), filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return specs
+}
+
+// The cells of a turn are measured in turn, round by round, and the meter is told of each.
+func TestRoundsAreInTurn(t *testing.T) {
+	t.Parallel()
+	s, m := &scripted{}, &steps{}
+	specs := cells(t, "method=drain flow=parallel payload=64 consumers=1,2 codec=json prefetch=0")
+	rows, err := Run(t.Context(), Plan{Backend: "mem", Specs: specs, measure: s.measure}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range s.orders {
+		got = append(got, fmt.Sprintf("%d:%d:%d", o.Round, o.Spec.Consumers, o.Messages))
+	}
+	want := []string{
+		"0:1:50000", "0:1:1200001", "0:2:50000", "0:2:1200002", "1:1:1200001", "1:2:1200002", "2:1:1200001", "2:2:1200002",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got the orders %v, want %v", got, want)
+	}
+	for i, row := range rows {
+		if row.Cell != specs[i].Cell || row.Method != document.Drain || row.NotShown != nil || len(row.Runs) != 3 {
+			t.Errorf("row %d is %+v", i, row)
+		}
+	}
+	if len(m.planned) != 6 || len(m.lines) != 6 || m.lines[0] != specs[0].Name()+" = 1000000/s" {
+		t.Errorf("planned %d steps, told %q", len(m.planned), m.lines)
+	}
+}
+
+// A row that lost one message has no number, whatever the process thinks of it, and is measured no more.
+func TestFailedRows(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer func(o Order) Report
+		text   string
+	}{
+		"reason": {func(Order) Report { return failed("of 7 messages 1 were lost") }, "of 7 messages 1 were lost"},
+		"ledger": {func(o Order) Report {
+			r := runOf(o, 2*time.Second)
+			r.Ledger.Handled, r.Ledger.Lost = r.Ledger.Handled-1, 1
+			return Report{Run: r}
+		}, "messages 1 were lost"},
+		"nothing": {func(Order) Report { return Report{} }, "reported no run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &scripted{answer: func(o Order) (Report, bool) { return c.answer(o), o.Round == 1 }}
+			specs := cells(t, "method=drain flow=batch payload=1024 consumers=4")
+			rows, err := Run(t.Context(), Plan{Specs: specs, measure: s.measure}, nil)
+			if err != nil || len(s.orders) != 3 {
+				t.Fatalf("%v after %d orders", err, len(s.orders))
+			}
+			n := rows[0].NotShown
+			if n == nil || n.Code != document.Failed || !strings.Contains(n.Text, c.text) || rows[0].Runs != nil {
+				t.Errorf("got %+v of %+v", n, rows[0])
+			}
+		})
+	}
+}
+
+// A run that was too short is tried again with more messages. One that cannot be longer has no number.
+func TestTooShort(t *testing.T) {
+	t.Parallel()
+	specs := cells(t, "method=drain flow=publish payload=65536 consumers=1")
+	faster := &scripted{answer: func(o Order) (Report, bool) {
+		return Report{Run: runOf(o, time.Duration(o.Messages)*50*time.Nanosecond)}, o.Messages > 50_000
+	}}
+	rows, err := Run(t.Context(), Plan{Specs: specs, measure: faster.measure}, nil)
+	most := int(specs[0].MaxBodies) / 65536
+	if n := rows[0].NotShown; err != nil || n == nil || n.Code != document.TooShort ||
+		!strings.Contains(n.Text, fmt.Sprintf("%d messages took 7ms, and 1s is the shortest", most)) {
+		t.Errorf("got %+v, %v", rows[0].NotShown, err)
+	}
+	specs[0].MaxBodies = 0
+	rows, err = Run(t.Context(), Plan{Specs: specs, measure: faster.measure}, nil)
+	if err != nil || rows[0].NotShown != nil || len(rows[0].Runs) != 3 || rows[0].Runs[0].Messages != 24_000_001 {
+		t.Errorf("got %+v, %v", rows[0], err)
+	}
+}
+
+func TestQuick(t *testing.T) {
+	t.Parallel()
+	s := &scripted{}
+	specs := cells(t, "flow=parallel payload=64 consumers=1 codec=json workers=0")
+	rows, err := Run(t.Context(), Plan{Specs: specs, Quick: true, measure: s.measure}, nil)
+	if err != nil || len(rows[0].Runs) != 1 || s.orders[1].Messages != 200_001 {
+		t.Errorf("got %+v, %v", rows[0], err)
+	}
+	if last := s.orders[len(s.orders)-1]; last.Spec.Rate != 100_000 || last.Spec.Length != time.Second {
+		t.Errorf("the last order is %+v", last)
+	}
+}
+
+// The ladder stops at the first rung that is not sustained, and the rows above it say so.
+func TestLadder(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answer: func(o Order) (Report, bool) {
+		r := steady(o.Spec.Rate)
+		switch o.Spec.Rate {
+		case 5_000:
+			r.Lateness.P99 = 101
+		case 25_000:
+			r.PeakLag = r.Published / 10
+		default:
+			return Report{}, false
+		}
+		return Report{Load: r}, true
+	}}
+	rows, err := Run(t.Context(), Plan{Specs: cells(t, "method=offered flow=parallel consumers=1"), measure: s.measure}, nil)
+	if err != nil || len(rows) != 4 || len(s.orders) != 3 {
+		t.Fatalf("%d rows of %d orders, %v", len(rows), len(s.orders), err)
+	}
+	if rows[0].NotShown != nil || rows[0].Load == nil {
+		t.Errorf("500/s is %+v", rows[0])
+	}
+	if n := rows[1].NotShown; n == nil || n.Code != document.PacerTooLate || !strings.Contains(n.Text, "101ns") {
+		t.Errorf("5,000/s is %+v", n)
+	}
+	if rows[2].NotShown != nil || rows[2].Load == nil {
+		t.Errorf("25,000/s, which was tried, is %+v", rows[2])
+	}
+	if n := rows[3].NotShown; n == nil || n.Code != document.NotMeasured || !strings.Contains(n.Text, "stopped at 25000/s") {
+		t.Errorf("100,000/s is %+v", n)
+	}
+}
+
+// When somebody interrupts, what was finished stays, and the rest says so.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &scripted{answer: func(o Order) (Report, bool) {
+		if o.Spec.Payload == 1024 && o.Round == 1 {
+			cancel()
+			return failed("killed"), true
+		}
+		return Report{}, false
+	}}
+	m := &steps{}
+	rows, err := Run(ctx, Plan{Specs: cells(t, "method=drain flow=group consumers=1"), measure: s.measure}, m)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if rows[0].NotShown != nil || len(rows[0].Runs) != 3 {
+		t.Errorf("the first is %+v", rows[0])
+	}
+	for _, row := range rows[1:] {
+		if n := row.NotShown; n == nil || n.Code != document.NotMeasured || n.Text != "interrupted" || row.Runs != nil {
+			t.Errorf("%d B is %+v", row.Payload, n)
+		}
+	}
+}
+
+// A flow that is not there is no step, and its row names what is missing.
+func TestUnsupported(t *testing.T) {
+	t.Parallel()
+	m := &steps{}
+	rows, err := Run(t.Context(), Plan{Specs: cells(t, "flow=sequence payload=64 consumers=1"), measure: (&scripted{}).measure}, m)
+	if n := rows[0].NotShown; err != nil || n.Code != document.Unsupported || !strings.Contains(n.Text, "sequences") ||
+		len(m.planned) != 0 {
+		t.Errorf("got %+v, %v, %d steps", n, err, len(m.planned))
+	}
+}
+
+// Of a lever, one round is stopped while it holds all it may, and the most uneven round counts.
+func TestLevers(t *testing.T) {
+	t.Parallel()
+	s := &scripted{}
+	s.answer = func(o Order) (Report, bool) {
+		r := Report{
+			Run:   runOf(o, time.Duration(o.Messages)*time.Millisecond),
+			Extra: &document.Extra{BusiestShare: 0.25 + float64(o.Round)/100},
+		}
+		if o.Stop {
+			r.Extra.StopNS = 5
+		}
+		return r, true
+	}
+	rows, err := Run(t.Context(), Plan{Specs: cells(t, "prefetch=128 handler=sleep variant=round-trip=+1ms"), measure: s.measure}, nil)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if e := rows[0].Extra; e == nil || e.StopNS != 5 || e.BusiestShare != 0.27 {
+		t.Errorf("got %+v", e)
+	}
+	stops := 0
+	for _, o := range s.orders {
+		if o.Stop {
+			stops++
+		}
+	}
+	if stops != 1 {
+		t.Errorf("%d orders were to stop", stops)
+	}
+}
