@@ -7,13 +7,12 @@ import (
 
 // An axis maps values to a length.
 type axis struct {
-	title    string
-	unit     func(float64) string
-	log      bool
-	low      float64
-	high     float64
-	ticks    []float64
-	unticked []float64 // grid lines without a label
+	title string
+	unit  func(float64) string
+	log   bool
+	low   float64
+	high  float64
+	ticks []float64
 }
 
 // logFrom is the ratio of the largest to the smallest value from which a scale is logarithmic.

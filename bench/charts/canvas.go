@@ -2,9 +2,9 @@ package charts
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"html"
-	"image/color"
 	"math"
 	"strings"
 
@@ -42,20 +42,20 @@ func (c *canvas) at(x, y float64) vg.Point {
 func tidy(v float64) float64 { return math.Round(v*20) / 20 }
 
 // box fills a rectangle.
-func (c *canvas) box(x, y, w, h float64, fill color.Color) {
+func (c *canvas) box(x, y, w, h float64, fill paint) {
 	c.polygon(fill, x, y, x+w, y, x+w, y+h, x, y+h)
 }
 
 // A stroke is how a line looks.
 type stroke struct {
-	colour color.Color
+	colour paint
 	width  float64
 	dashed bool
 }
 
 // line draws straight lines from point to point, given as x and y in turn.
 func (c *canvas) line(s stroke, xy ...float64) {
-	style := draw.LineStyle{Color: s.colour, Width: vg.Length(s.width)}
+	style := draw.LineStyle{Color: s.colour, Width: vg.Length(s.width)} //nolint:misspell // The field is called so.
 	if s.dashed {
 		style.Dashes = []vg.Length{5, 4}
 	}
@@ -99,7 +99,7 @@ func (c *canvas) mark(series int, x, y float64) {
 }
 
 // disc fills a circle.
-func (c *canvas) disc(x, y, r float64, fill color.Color) {
+func (c *canvas) disc(x, y, r float64, fill paint) {
 	centre := c.at(x, y)
 	var path vg.Path
 	path.Move(vg.Point{X: centre.X + vg.Length(r), Y: centre.Y})
@@ -110,7 +110,7 @@ func (c *canvas) disc(x, y, r float64, fill color.Color) {
 }
 
 // polygon fills the surface within corners, given as x and y in turn.
-func (c *canvas) polygon(fill color.Color, xy ...float64) {
+func (c *canvas) polygon(fill paint, xy ...float64) {
 	points := make([]vg.Point, 0, len(xy)/2)
 	for i := 0; i+1 < len(xy); i += 2 {
 		points = append(points, c.at(xy[i], xy[i+1]))
@@ -119,7 +119,7 @@ func (c *canvas) polygon(fill color.Color, xy ...float64) {
 }
 
 // text writes one line with its baseline at y.
-func (c *canvas) text(f typeface, colour color.Color, a anchor, x, y float64, s string) {
+func (c *canvas) text(f typeface, colour paint, a anchor, x, y float64, s string) {
 	switch a {
 	case middle:
 		x -= f.measure(s) / 2
@@ -140,7 +140,7 @@ func (c *canvas) bytes(title, description string) ([]byte, error) {
 	}
 	_, body, found := strings.Cut(buf.String(), `xmlns:xlink="http://www.w3.org/1999/xlink">`)
 	if !found {
-		return nil, fmt.Errorf("charts: the drawing library writes no header that is known here")
+		return nil, errors.New("charts: the drawing library writes no header that is known here")
 	}
 	body = strings.NewReplacer(
 		"\n\tstyle=", " style=",

@@ -65,10 +65,10 @@ func (f field) word(c *document.Cell) string {
 // workersWord says how handlers are spread over workers. One handler in each is the other lever of concurrency, and has
 // the same word for any number of them, so that its rows make one series.
 func workersWord(c *document.Cell) string {
-	switch {
-	case c.Workers == 0:
+	switch c.Workers {
+	case 0:
 		return ""
-	case c.Workers == c.Consumers:
+	case c.Consumers:
 		return "a worker each"
 	default:
 		return fmt.Sprintf("%s of %d", counted(c.Workers, "worker"), c.Consumers/c.Workers)

@@ -165,7 +165,6 @@ func TestProvenanceOfEachPartIsOnThePage(t *testing.T) {
 	t.Parallel()
 	d := sample.Document()
 	d.Backends[0].Code.Provenance.Quick = true
-	d.Derive()
 	page := pagesOf(t, d)["README.md"]
 	for _, want := range []string{
 		"| part | mem matrix | mem levers | mem code | mem peers |", "| valgrind | valgrind-3.19.0 |", "Sample CPU @ 2.50GHz, amd64",

@@ -44,6 +44,7 @@ func results(c *content) (string, error) {
 
 // figure writes a chart, what is found in it, its notes and its table.
 func figure(b *strings.Builder, f *charts.Figure) {
+	//nolint:misspell // The media feature is called so.
 	fmt.Fprintf(b, "<picture>\n  <source media=\"(prefers-color-scheme: dark)\" srcset=\"%s/%s\">\n  <img src=\"%s/%s\" width=\"800\" "+
 		"alt=\"%s\">\n</picture>\n\n", Charts, f.Dark(), Charts, f.Light(), attribute(f.Alt()))
 	for _, finding := range f.Findings {

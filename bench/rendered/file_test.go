@@ -31,8 +31,10 @@ func TestCheckSaysWhatDiffers(t *testing.T) {
 		}
 	}
 	wrong, err := Check(dir, []File{
-		{Name: "same.md", Data: []byte("a\n")}, {Name: "changed.md", Data: []byte("a\nb\n")},
-		{Name: "longer.md", Data: []byte("a\nb\n")}, {Name: "absent.md", Data: []byte("a\n")},
+		{Name: "same.md", Data: []byte("a\n")},
+		{Name: "changed.md", Data: []byte("a\nb\n")},
+		{Name: "longer.md", Data: []byte("a\nb\n")},
+		{Name: "absent.md", Data: []byte("a\n")},
 	}, ".md")
 	if err != nil {
 		t.Fatal(err)
