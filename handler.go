@@ -49,6 +49,9 @@ func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Midd
 	if len(chain) > 0 {
 		next = wrapHandler(m, h, chain)
 	}
+	if whole == nil && next == nil {
+		return bindDirect(m, h, reuses)
+	}
 	return func(l *lane, d *driver.Delivery) Outcome {
 		m.d = d
 		if !reuses {
@@ -70,6 +73,25 @@ func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Midd
 			return h(l.ctx, m)
 		}
 		return next(l.ctx, m)
+	}
+}
+
+// bindDirect is for the most common chain, that of a codec and a handler: what is not there costs nothing.
+func bindDirect[T any](m *Message[T], h Handler[T], reuses bool) laneFunc {
+	codec := m.codec
+	return func(l *lane, d *driver.Delivery) Outcome {
+		m.d = d
+		if !reuses {
+			var zero T
+			m.Value = zero
+		}
+		l.decoding = true
+		err := codec.Decode(d.Body, &m.Value)
+		l.decoding = false
+		if err != nil {
+			return undecodable(d, err)
+		}
+		return h(l.ctx, m)
 	}
 }
 

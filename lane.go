@@ -23,7 +23,7 @@ type lane struct {
 	spec      *consumeSpec
 	timeout   driver.Stamp // of a handler call; 0 is none
 	tells     bool         // somebody listens to events
-	decoding  bool // a panic now is the codec's
+	decoding  bool         // a panic now is the codec's
 
 	// Guarded by the worker's lock.
 	current *driver.Delivery
@@ -139,27 +139,24 @@ func (l *lane) round(s driver.Settlement) {
 	}
 	d := l.w.next(l, s)
 	for d != nil {
-		if o := l.handle(d); o.kind == KindAck {
+		var o Outcome
+		if why := refuse(l.spec, d); why == 0 {
+			o = l.one(l, d)
+			if l.ctx.touched.Load() {
+				l.ctx.end(ErrReturned)
+			}
+			if l.tells {
+				l.tell(d, o)
+			}
+		} else {
+			o = refused(l.spec, d, why)
+		}
+		if o.kind == KindAck {
 			d = l.w.advance(l, d)
 		} else {
 			d = l.w.next(l, l.conclude(d, o))
 		}
 	}
-}
-
-// handle takes one delivery to an outcome.
-func (l *lane) handle(d *driver.Delivery) Outcome {
-	if why := refuse(l.spec, d); why != 0 {
-		return refused(l.spec, d, why)
-	}
-	o := l.one(l, d)
-	if l.ctx.touched.Load() {
-		l.ctx.end(ErrReturned)
-	}
-	if l.tells {
-		l.tell(d, o)
-	}
-	return o
 }
 
 // conclude is what the lane's next call settles: nothing, when the outcome moves the message.

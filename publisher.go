@@ -38,7 +38,8 @@ type publisherCore struct {
 	spec   publishSpec
 	name   string
 	out    *outlet
-	join   *joiner // nil where joining gains nothing
+	accept driver.Accepter // nil where every message is sent, or is more than a body
+	join   *joiner         // nil where joining gains nothing
 	clock  clock
 	prefix uint64
 	// maxRecord is the most bytes of a message, with room for its control data beside it; 0 is no limit. maxBody is the
@@ -117,6 +118,9 @@ func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opt
 	}
 	c.contentType = p.topic.contentType
 	c.open(out)
+	if c.join == nil && p.topic.key == nil {
+		c.accept, _ = out.sender.(driver.Accepter)
+	}
 	return p, nil
 }
 
@@ -145,6 +149,25 @@ func (c *publisherCore) open(out *outlet) {
 func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption) error {
 	c := &p.core
 	e := c.take()
+	if c.accept != nil && len(opts) == 0 && v != nil && !c.closed.Load() && ctx.Err() == nil {
+		// The way of most messages in process.
+		body, err := p.topic.codec.Append(e.body[:0], v)
+		if err == nil && len(body) <= c.maxBody {
+			r := &e.rec[0]
+			r.Body, r.ID.Seq, r.Control.Published = body, c.seq.Add(1), c.clock.now()
+			if c.accept.Accept(r) {
+				e.body = r.Body
+				c.give(e)
+				return nil
+			}
+		}
+	}
+	return p.publish(ctx, e, v, opts)
+}
+
+// publish is Publish for every message, broker and state.
+func (p *Publisher[T]) publish(ctx context.Context, e *encoding, v *T, opts []MessageOption) error {
+	c := &p.core
 	err := p.encode(e, v, opts)
 	if err == nil {
 		err = c.send(ctx, e)

@@ -67,6 +67,7 @@ func (w *worker) spaceLocked() []*driver.Delivery {
 
 // acceptLocked makes received deliveries the buffer, without those of tenures that ended.
 func (w *worker) acceptLocked(got []*driver.Delivery) {
+	w.tenures.noteLocked(got, w.unsettled > 0)
 	w.unsettled += len(got)
 	w.buf, w.head = got, 0
 	w.turn ^= 1

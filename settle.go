@@ -28,22 +28,6 @@ type flush struct {
 	ctx     lazyContext
 }
 
-// noteTenures notes the tenures of a batch that is about to be settled.
-func (f *flush) noteTenures() {
-	f.tenures = f.tenures[:0]
-	for i := range f.batch {
-		switch t := f.batch[i].Delivery.Tenure; {
-		case i == 0:
-			f.tenure = t
-		case t != f.tenure:
-			for j := range f.batch {
-				f.tenures = append(f.tenures, f.batch[j].Delivery.Tenure)
-			}
-			return
-		}
-	}
-}
-
 // tenureOf is that of an entry of the batch.
 func (f *flush) tenureOf(i int) uint64 {
 	if len(f.tenures) == 0 {
@@ -104,7 +88,12 @@ func (w *worker) flushLocked() {
 func (w *worker) departLocked() *flush {
 	f := w.out
 	w.out = w.freshLocked()
-	f.noteTenures()
+	f.tenure, f.tenures = w.tenures.last, f.tenures[:0]
+	if w.tenures.mixed {
+		for i := range f.batch {
+			f.tenures = append(f.tenures, f.batch[i].Delivery.Tenure)
+		}
+	}
 	w.flying = append(w.flying, f)
 	return f
 }

@@ -16,6 +16,9 @@ type tenures struct {
 	w    *worker
 	list []*ending
 	open int // not yet done
+	// last is the tenure of what came last, and mixed that the worker may have unsettled deliveries of others too.
+	last  uint64
+	mixed bool
 }
 
 type ending struct {
@@ -25,6 +28,16 @@ type ending struct {
 	over   bool   // nothing of it is left, and the driver was told
 	done   func() // nil once called
 	timer  *time.Timer
+}
+
+// noteLocked notes the tenures of deliveries that came, to a worker that has others or none.
+func (t *tenures) noteLocked(got []*driver.Delivery, others bool) {
+	t.mixed = t.mixed && others
+	for _, d := range got {
+		if d.Tenure != t.last {
+			t.last, t.mixed = d.Tenure, t.mixed || others || d != got[0]
+		}
+	}
 }
 
 func (t *tenures) any() bool    { return len(t.list) > 0 }

@@ -134,17 +134,17 @@ func (w *worker) last(l *lane, s driver.Settlement) {
 // price of one lock and no call, for a lane of single messages whose next is there already.
 func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 	w.mu.Lock()
-	out := w.out
-	if w.head == len(w.buf) || len(out.batch)+1 >= w.settleBatch ||
+	out, at := w.out, w.head
+	if at >= len(w.buf) || len(out.batch)+1 >= w.settleBatch ||
 		w.late || w.stopped || w.isolating || w.suspect != nil || w.r.paused.Load() {
 		w.mu.Unlock()
 		return w.next(l, driver.Settlement{Delivery: done, Verdict: driver.Done})
 	}
 	out.batch = append(out.batch, driver.Settlement{Delivery: done, Verdict: driver.Done})
 	w.handled++
-	d := w.buf[w.head]
-	w.buf[w.head] = nil
-	w.head++
+	d := w.buf[at]
+	w.buf[at] = nil
+	w.head = at + 1
 	l.current, l.overran, l.lost = d, false, false
 	l.begin(w.r.clock.now())
 	if !w.lingering {

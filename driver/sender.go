@@ -39,6 +39,16 @@ type SendLimits struct {
 	Overlap int
 }
 
+// An Accepter is a [Sender] that may take a record at once, without leaving the process: that saves a context, and a copy
+// of the body.
+type Accepter interface {
+	// Accept is a Send of one record where that succeeds without waiting for anything, and reports whether it did. Where
+	// it did not it has done nothing, for whatever reason, and the caller sends the record. The body is the driver's once
+	// it is accepted: r.Body is then another buffer of length zero, or nil, which is the caller's. The rest of r is as in
+	// Send.
+	Accept(r *Record) bool
+}
+
 // A Holder is a [Sender] whose broker can delay a record.
 type Holder interface {
 	// SendAt is Send for records that become visible at their Due, never earlier. It fails with [ErrFull] rather than

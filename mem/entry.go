@@ -40,7 +40,7 @@ type entry struct {
 	count uint32  // how often it was delivered
 	life  uint32  // how many records it was
 	state state
-	// plain entries have nothing that a free one must not keep.
+	// plain entries have nothing but a body and may be used again as they are.
 	plain bool
 	// lent buffers may be read by a handler whose tenure ended: they are never written again.
 	lent bool
@@ -58,7 +58,7 @@ type entry struct {
 
 // newEntry returns an entry of a queue, to be filled.
 func newEntry(q *queue) *entry {
-	e := &entry{q: q, plain: true}
+	e := &entry{q: q, plain: !q.poison}
 	e.name()
 	return e
 }
@@ -71,16 +71,39 @@ func (e *entry) name() {
 	}
 }
 
-// fill copies the record in. Strings are shared, since nothing can change them. What a record of nothing but a body does
-// not have, the entry does not have either: it is new, or was stripped. The capacity of its body is its own.
+// fill copies the record in. Strings are shared, since nothing can change them.
 func (e *entry) fill(r *driver.Record, size int) {
-	d, c := &e.delivery, &r.Control
 	e.size, e.count = size, 0
-	if size != len(r.Body) || len(r.Headers) > 0 || r.ID.Text != "" || c.Hold != nil || c.Failure != nil {
+	if size != len(r.Body) || !isPlain(r) {
 		e.fillOdd(r)
 		return
 	}
-	d.Body = append(d.Body[:0], r.Body...)
+	e.delivery.Body = append(e.delivery.Body[:0], r.Body...)
+	e.fillPlain(r)
+}
+
+// accept fills the entry with a record of nothing but a body, and exchanges its buffer for the record's. A buffer that is
+// much larger than what is in it stays where it is.
+func (e *entry) accept(r *driver.Record) {
+	d := &e.delivery
+	e.size, e.count = len(r.Body), 0
+	if cap(r.Body) <= small || cap(r.Body) < 2*len(r.Body) {
+		d.Body, r.Body = r.Body, d.Body[:0]
+	} else {
+		d.Body = append(d.Body[:0], r.Body...)
+	}
+	e.fillPlain(r)
+}
+
+// isPlain reports whether a record has nothing but a body. Such a record fits an entry that has nothing else either: one
+// that is new, or was stripped.
+func isPlain(r *driver.Record) bool {
+	return len(r.Key)+len(r.Headers) == 0 && r.ID.Text == "" && r.Control.Hold == nil && r.Control.Failure == nil
+}
+
+// fillPlain sets what such a record has besides.
+func (e *entry) fillPlain(r *driver.Record) {
+	d, c := &e.delivery, &r.Control
 	d.ID.Prefix, d.ID.Seq = r.ID.Prefix, r.ID.Seq
 	d.ContentType = r.ContentType
 	d.Control.Attempt, d.Control.Published = c.Attempt, c.Published

@@ -6,23 +6,25 @@ import "github.com/wherryhq/wherry/driver"
 func (m *member) give(dst []*driver.Delivery, n int) []*driver.Delivery {
 	q := m.q
 	m.reserve(n)
-	hand, bytes := m.hand, 0
-	for range n {
+	first, bytes := len(m.hand), 0
+	m.hand = m.hand[:first+n]
+	number, tenure := q.delivered, m.tenure
+	for i := range m.hand[first:] {
 		e := q.ready.pop()
 		bytes += e.size
-		e.owner, e.state, e.slot = m, inHand, uint32(len(hand))
+		e.owner, e.state, e.slot = m, inHand, uint32(first+i)
 		e.count++
-		hand = append(hand, e)
-		q.delivered++
+		m.hand[first+i] = e
+		number++
 		d := &e.delivery
-		d.Token.A, d.Token.B, d.Tenure = e.seq, q.delivered, m.tenure
+		d.Token.A, d.Token.B, d.Tenure = e.seq, number, tenure
 		d.Delivered, d.Slot = int(e.count), 0
 		dst = append(dst, d)
 	}
+	q.delivered = number
 	q.bytes -= bytes
 	q.inFlight += n
 	m.held += n
-	m.hand = hand
 	return dst
 }
 
@@ -93,6 +95,6 @@ func (m *member) abandon() []*entry {
 // lose ends the tenure of one entry and returns the one that takes its place, whose buffers are lent from now on.
 func (e *entry) lose() *entry {
 	e.drop()
-	e.lent = true
+	e.lent, e.plain = true, false
 	return e.again()
 }

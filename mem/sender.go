@@ -34,11 +34,40 @@ type sender struct {
 type plain struct{ s *sender }
 
 func (p plain) Send(ctx context.Context, batch []driver.Record) error { return p.s.Send(ctx, batch) }
+func (p plain) Accept(r *driver.Record) bool                          { return p.s.Accept(r) }
 func (p plain) Limits() driver.SendLimits                             { return p.s.Limits() }
 func (p plain) Close(ctx context.Context) error                       { return p.s.Close(ctx) }
 
+var (
+	_ driver.Accepter = (*sender)(nil)
+	_ driver.Accepter = plain{}
+)
+
 func (s *sender) Limits() driver.SendLimits {
 	return driver.SendLimits{Batch: s.b.cfg.SendBatch, MaxRecord: s.b.cfg.MaxRecord}
+}
+
+// Accept takes a record of nothing but a body, where there is room: that is one lock and no copy.
+func (s *sender) Accept(r *driver.Record) bool {
+	size := len(r.Body)
+	q := s.route.Load().only
+	if q == nil || size > s.inline || s.closed.Load() || !s.b.calm.Load() || !isPlain(r) {
+		return false
+	}
+	q.mu.Lock()
+	if q.over != nil || q.room.first != nil || !q.fits(size, s.most) {
+		q.mu.Unlock()
+		return false
+	}
+	e := q.spare()
+	e.accept(r)
+	q.push(e)
+	if len(q.idle) == 0 {
+		q.mu.Unlock()
+	} else {
+		q.unlockAndWake()
+	}
+	return true
 }
 
 // Send is one lock and one copy for a small record that fits.

@@ -14,14 +14,16 @@ const (
 
 // spare returns an entry to be filled. The caller holds the lock.
 func (q *queue) spare() *entry {
-	n := len(q.free) - 1
-	if n < 0 {
+	n := len(q.free)
+	if n == 0 {
 		return newEntry(q)
 	}
-	e := q.free[n]
-	q.free = q.free[:n]
-	q.freeBytes -= e.kept
-	e.kept = 0
+	e := q.free[n-1]
+	q.free = q.free[:n-1]
+	if e.kept != 0 {
+		q.freeBytes -= e.kept
+		e.kept = 0
+	}
 	return e
 }
 
@@ -29,20 +31,21 @@ func (q *queue) spare() *entry {
 func (q *queue) recycle(e *entry) {
 	e.state = spare
 	e.life++
-	if e.plain && !e.lent && !q.poison && cap(e.delivery.Body) <= small && len(q.free) < cap(q.free) {
-		q.free = append(q.free, e)
-		return
+	if n := len(q.free); e.plain && cap(e.delivery.Body) <= small && n < cap(q.free) {
+		q.free = q.free[:n+1]
+		q.free[n] = e
+	} else {
+		q.recycleOdd(e)
 	}
-	q.recycleOdd(e)
 }
 
-// recycleOdd is recycle for every entry.
+// recycleOdd is the part of recycle that every entry may need.
 func (q *queue) recycleOdd(e *entry) {
 	if q.poison {
 		e.spoil()
 		return
 	}
-	if !e.plain || e.lent || cap(e.delivery.Body) > small {
+	if !e.plain || cap(e.delivery.Body) > small {
 		q.strip(e)
 	}
 	if len(q.free) < maxFree {
