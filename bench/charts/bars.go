@@ -37,7 +37,7 @@ func (b *bar) face() typeface {
 }
 
 func (b *bars) height() float64 {
-	h := float64(len(b.rows))*rowHeight + 58
+	h := float64(len(b.rows))*rowHeight + 62
 	if len(b.legend) > 0 {
 		h += float64(len(legendRows(b.legend))) * 22
 	}

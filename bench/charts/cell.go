@@ -37,7 +37,7 @@ func (f field) word(c *document.Cell) string {
 	case flow:
 		return strings.ReplaceAll(c.Flow, "-", " ")
 	case variant:
-		return c.Variant
+		return strings.ReplaceAll(c.Variant, "=", " ")
 	case payload:
 		return given(c.Payload, func(n int) string { return quantity.Size(float64(n)) })
 	case consumers:

@@ -11,7 +11,7 @@ import (
 )
 
 // TestCommittedCharts holds that the committed pictures are those of the committed document, byte by byte. Without a
-// document there may be no picture.
+// document there may be no picture. It looks at each for text that is cut or lies on other text, too.
 func TestCommittedCharts(t *testing.T) {
 	t.Parallel()
 	d, err := document.ReadFile(filepath.Join("..", "results", "results.json"))
@@ -19,6 +19,9 @@ func TestCommittedCharts(t *testing.T) {
 	switch {
 	case err == nil:
 		files = drawn(t, d)
+		for _, f := range files {
+			legible(t, f)
+		}
 	case !errors.Is(err, fs.ErrNotExist):
 		t.Fatal(err)
 	}

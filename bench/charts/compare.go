@@ -61,7 +61,7 @@ func without(fields []field, leave ...field) []field {
 func (s selection) rates(family, name, title string, l lever) Figure {
 	differ, alike := differing(s.cells(), l.field)
 	f := s.figure(family, name, title, append(slices.Clone(differ), l.field), alike)
-	f.Sub = sentence(f.Sub, "The line is the median of the runs, the bar their range.")
+	f.Sub = sentence(f.Sub, "Median of the runs, with their range.")
 	f.Table = s.rateTable(append(slices.Clone(differ), l.field))
 	var all []series
 	var values, turns []float64
@@ -138,7 +138,7 @@ func (s selection) rateTable(fields []field) Table {
 func (s selection) levels(family, name, title string, named func(*document.Cell) string) Figure {
 	differ, alike := differing(s.cells())
 	f := s.figure(family, name, title, differ, alike)
-	f.Sub = sentence(f.Sub, "The median of the runs, and their range.")
+	f.Sub = sentence(f.Sub, "Median of the runs, with their range.")
 	f.Table = s.rateTable(differ)
 	b := &bars{}
 	var values []float64

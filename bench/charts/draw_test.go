@@ -65,22 +65,27 @@ func TestDrawTwiceTheSame(t *testing.T) {
 	}
 }
 
-// TestDrawNothingOverlaps looks at every text of every picture: it is within the picture, and on no other text.
 func TestDrawNothingOverlaps(t *testing.T) {
 	t.Parallel()
 	for _, f := range drawn(t, sample.Document()) {
-		texts, height := textsOf(t, f)
-		if len(texts) < 2 {
-			t.Errorf("%s: has %d texts, want a title and more", f.Name, len(texts))
+		legible(t, f)
+	}
+}
+
+// legible holds that every text of a picture is within it, and on no other text.
+func legible(t *testing.T, f File) {
+	t.Helper()
+	texts, height := textsOf(t, f)
+	if len(texts) < 2 {
+		t.Errorf("%s: has %d texts, want a title and more", f.Name, len(texts))
+	}
+	for i, a := range texts {
+		if a.left < 2 || a.right > width-2 || a.top < 0 || a.bottom > height {
+			t.Errorf("%s: %q is cut: it reaches from %.0f,%.0f to %.0f,%.0f", f.Name, a.text, a.left, a.top, a.right, a.bottom)
 		}
-		for i, a := range texts {
-			if a.left < 2 || a.right > width-2 || a.top < 0 || a.bottom > height {
-				t.Errorf("%s: %q is cut: it reaches from %.0f,%.0f to %.0f,%.0f", f.Name, a.text, a.left, a.top, a.right, a.bottom)
-			}
-			for _, b := range texts[:i] {
-				if a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom {
-					t.Errorf("%s: %q and %q overlap", f.Name, b.text, a.text)
-				}
+		for _, b := range texts[:i] {
+			if a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom {
+				t.Errorf("%s: %q and %q overlap", f.Name, b.text, a.text)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type lines struct {
 
 const plotHeight = 270.0
 
-func (l *lines) height() float64 { return plotHeight + 62 }
+func (l *lines) height() float64 { return plotHeight + 72 }
 
 func (l *lines) draw(c *canvas, top float64) {
 	left := margin
@@ -36,7 +36,7 @@ func (l *lines) draw(c *canvas, top float64) {
 	}
 	right := width - margin
 	for _, s := range l.series {
-		right = min(right, width-margin-labelFace.measure(s.label)-12)
+		right = min(right, width-margin-min(labelFace.measure(s.label), labelWidth)-12)
 	}
 	top += 24
 	bottom := top + plotHeight
@@ -101,7 +101,7 @@ func (l *lines) labels(c *canvas, right, top, bottom float64, height func(point)
 		heights[i] = l.y
 	}
 	for i, y := range apart(heights, labelFace.leading(), top, bottom) {
-		c.text(labelFace, c.theme.colour(labels[i].s.colour), start, right+8, y+5, labels[i].s.label)
+		c.text(labelFace, c.theme.colour(labels[i].s.colour), start, right+8, y+5, labelFace.fit(labels[i].s.label, labelWidth))
 	}
 }
 
