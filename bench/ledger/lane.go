@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -83,7 +84,7 @@ func (n *Lane) grow() {
 func (n *Lane) count() int { return len(n.full)*chunk + len(n.ids) }
 
 func (n *Lane) each(f func(id uint32, at int64)) {
-	for _, c := range append(n.full[:len(n.full):len(n.full)], filled{n.ids, n.times}) {
+	for _, c := range append(slices.Clip(n.full), filled{n.ids, n.times}) {
 		for i, id := range c.ids {
 			var at int64
 			if len(c.times) > 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func (p Program) Measure(ctx context.Context, o Order) Report {
 	ctx, cancel := context.WithTimeout(ctx, lifetime+closing)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	c := exec.CommandContext(ctx, path, append(args[:len(args):len(args)], string(data))...) //nolint:gosec // The caller names the program.
+	c := exec.CommandContext(ctx, path, append(slices.Clip(args), string(data))...)
 	c.Env = host.Environment(o.Spec.Procs, nil)
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, closing
 	runErr := c.Run()

@@ -29,7 +29,7 @@ func publish[T any](ctx context.Context, s *stage, b body[T]) Report {
 	all.Wait()
 	run := w.close(int64(s.order.Messages), time.Time{})
 	run.Round, run.PeakRSS = s.order.Round, peakMemory()
-	if err := errors.Join(append(errs, p.Close(ctx))...); err != nil {
+	if err := errors.Join(errors.Join(errs...), p.Close(ctx)); err != nil {
 		return failed("publish: " + err.Error())
 	}
 	var none *document.Reason

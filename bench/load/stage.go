@@ -49,7 +49,7 @@ func newStage(o Order, open opener) (*stage, error) {
 	return s, nil
 }
 
-func (s *stage) close(ctx context.Context) error { return s.relay.broker.Close(ctx) }
+func (s *stage) close(ctx context.Context) error { return s.relay.Close(ctx) }
 
 // topicOf is the topic of a stage, whose bodies a codec makes.
 func topicOf[T any](s *stage, c wherry.Codec[T]) wherry.Topic[T] {

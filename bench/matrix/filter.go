@@ -33,7 +33,7 @@ var fields = []field{
 // are, and so is a filter that leaves nothing.
 func Only(specs []Spec, filter string) ([]Spec, error) {
 	left := slices.Clone(specs)
-	for _, term := range strings.Fields(filter) {
+	for term := range strings.FieldsSeq(filter) {
 		name, list, ok := strings.Cut(term, "=")
 		if !ok || list == "" {
 			return nil, fmt.Errorf("only: %q is not of the form field=value or field=value,value", term)

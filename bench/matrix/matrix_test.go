@@ -119,7 +119,7 @@ func TestOnly(t *testing.T) {
 		{"", len(specs), ""},
 		{"method=drain flow=parallel payload=64 consumers=1,2 codec=json", 2, ""},
 		{"  flow=publish\tconsumers=8  ", 3, ""},
-		{"flow=paralel", 0, `no cell has flow=paralel; the values are ledger, parallel, publish, `},
+		{"flow=sideways", 0, `no cell has flow=sideways; the values are ledger, parallel, publish, `},
 		{"flows=parallel", 0, `no field "flows"; the fields are subject, method, flow,`},
 		{"flow", 0, `"flow" is not of the form field=value`},
 		{"flow=", 0, `"flow=" is not of the form field=value`},
