@@ -1,5 +1,7 @@
 package charts
 
+import "math"
+
 // A reading is a value with its range, of one series, in a bar's row.
 type reading struct {
 	low, mid, high float64
@@ -69,7 +71,13 @@ func (b *bars) draw(c *canvas, top float64) {
 			first, last := r.readings[0], r.readings[len(r.readings)-1]
 			c.line(stroke{colour: c.theme.grid, width: 3}, x(first.mid), y, x(last.mid), y)
 		}
-		for _, v := range r.readings {
+		touch := len(r.readings) == 2 && math.Abs(x(r.readings[0].mid)-x(r.readings[1].mid)) < 2*markRadius
+		for i, v := range r.readings {
+			if touch {
+				// Two marks in one place stand above each other, so that both are seen.
+				b.reading(c, v, x, y+(float64(i)-0.5)*2*markRadius)
+				continue
+			}
 			b.reading(c, v, x, y)
 		}
 	}

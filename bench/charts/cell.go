@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -90,13 +91,19 @@ func counted(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// Subject is the name of a subject as people write it.
-func Subject(s string) string {
-	if s == matrix.Wherry {
-		return "Wherry"
-	}
-	return strings.ReplaceAll(s, "-", " ")
+// subjects are the names of subjects as people write them. Others are written as the document has them.
+var subjects = map[string]string{
+	matrix.Wherry:      "Wherry",
+	matrix.Channel:     "Go channel",
+	matrix.BareChannel: "bare Go channel",
+	"watermill":        "Watermill",
+	"watermill-router": "Watermill Router",
+	"gocloud":          "gocloud.dev",
+	"benthos":          "Benthos",
 }
+
+// Subject is the name of a subject as people write it.
+func Subject(s string) string { return cmp.Or(subjects[s], strings.ReplaceAll(s, "-", " ")) }
 
 // label names a cell by the given fields.
 func label(c *document.Cell, fields []field) string {

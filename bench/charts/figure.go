@@ -82,7 +82,9 @@ func (f *Figure) draw(t *theme) ([]byte, error) {
 		y += 8
 	}
 	y += 6
-	c.line(stroke{colour: t.grid, width: 1}, margin, y, width-margin, y)
+	if len(caption) > 0 {
+		c.line(stroke{colour: t.grid, width: 1}, margin, y, width-margin, y)
+	}
 	for _, line := range caption {
 		y += captionFace.leading()
 		c.text(captionFace, t.quiet, start, margin, y, line)

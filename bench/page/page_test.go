@@ -168,7 +168,7 @@ func TestProvenanceOfEachPartIsOnThePage(t *testing.T) {
 	page := pagesOf(t, d)["README.md"]
 	for _, want := range []string{
 		"| part | mem matrix | mem levers | mem code | mem peers |", "| valgrind | valgrind-3.19.0 |", "Sample CPU @ 2.50GHz, amd64",
-		"**The part code of mem is a quick run, whose figures are no results.**", "| watermill router | buffer=10000 |",
+		"**The part code of mem is a quick run, whose figures are no results.**", "| Watermill Router | buffer=10000 |",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
