@@ -58,6 +58,9 @@ const (
 	PacerTooLate ReasonCode = "pacer too late"
 )
 
+// Interrupted is the text of [NotMeasured] in a row that an interrupt left.
+const Interrupted = "interrupted"
+
 // A Reason is why a cell has no value.
 type Reason struct {
 	Code ReasonCode `json:"code"`

@@ -125,8 +125,9 @@ func TestProvenance(t *testing.T) {
 
 func TestCommit(t *testing.T) {
 	t.Parallel()
+	const besides = " -- :/ :(exclude,top)bench/results :(exclude,top)docs/benchmarks"
 	git := map[string]string{
-		"git rev-parse --show-toplevel": "../..", "git rev-parse HEAD": "a61c723", "git status --porcelain": " M worker.go",
+		"git rev-parse --show-toplevel": "../..", "git rev-parse HEAD": "a61c723", "git status --porcelain" + besides + " :(exclude)own/results.json": " M worker.go",
 	}
 	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "b1b"}, {Key: "vcs.modified", Value: "true"}}}
 	elsewhere := map[string]string{"git rev-parse --show-toplevel": t.TempDir(), "git rev-parse HEAD": "c2c"}
@@ -141,7 +142,7 @@ func TestCommit(t *testing.T) {
 		"of another clone": {elsewhere, new(debug.BuildInfo), document.Unknown, false},
 		"without git":      {nil, new(debug.BuildInfo), document.Unknown, false},
 	} {
-		commit, dirty := probe(nil, test.programs).commit(t.Context(), test.info)
+		commit, dirty := probe(nil, test.programs).commit(t.Context(), test.info, "own/results.json")
 		if commit != test.commit || dirty != test.dirty {
 			t.Errorf("%s: %s, %v, want %s, %v", name, commit, dirty, test.commit, test.dirty)
 		}

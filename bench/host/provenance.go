@@ -33,6 +33,8 @@ type Part struct {
 	Broker     string
 	Durability string
 	Valgrind   bool // whether anything is counted
+	// Results is the file that the results go into. Changes of it do not make a tree dirty.
+	Results string
 }
 
 // Provenance is where the values of a part that is begun now come from. The tree, whose commit it is, is the one that this
@@ -42,7 +44,7 @@ func (p Probe) Provenance(ctx context.Context, part Part, now time.Time) documen
 	if !ok {
 		info = new(debug.BuildInfo)
 	}
-	commit, dirty := p.commit(ctx, info)
+	commit, dirty := p.commit(ctx, info, part.Results)
 	provenance := document.Provenance{
 		Version:     Version(info),
 		Commit:      commit,
@@ -106,7 +108,8 @@ func buildFlags(info *debug.BuildInfo) string {
 }
 
 // commit is what the build knows, or else what git says of the clone around the working directory.
-func (p Probe) commit(ctx context.Context, info *debug.BuildInfo) (commit string, dirty bool) {
+// Files that are made from results, and the results, are no part of what is measured.
+func (p Probe) commit(ctx context.Context, info *debug.BuildInfo, results string) (commit string, dirty bool) {
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":
@@ -126,7 +129,11 @@ func (p Probe) commit(ctx context.Context, info *debug.BuildInfo) (commit string
 	if err != nil {
 		return document.Unknown, false
 	}
-	changes, err := p.Output(ctx, "git", "status", "--porcelain")
+	status := []string{"status", "--porcelain", "--", ":/", ":(exclude,top)bench/results", ":(exclude,top)docs/benchmarks"}
+	if filepath.IsLocal(results) {
+		status = append(status, ":(exclude)"+filepath.ToSlash(results))
+	}
+	changes, err := p.Output(ctx, "git", status...)
 	return commit, err != nil || changes != ""
 }
 

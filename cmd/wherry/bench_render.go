@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wherryhq/wherry/bench/charts"
+	"github.com/wherryhq/wherry/bench/page"
+	"github.com/wherryhq/wherry/bench/rendered"
+)
+
+// rendering is what both commands that write files from a document are told.
+type rendering struct {
+	In    string `help:"The results document. Default results.json." default:"results.json" placeholder:"FILE"`
+	Out   string `help:"The folder of the files." placeholder:"DIR" required:""`
+	Check bool   `help:"Write nothing, and fail unless the files are, byte by byte, what the document says."`
+}
+
+// write writes files, or checks those that are there. All that have one of the extensions must be made from the document.
+func (r *rendering) write(s streams, files []rendered.File, extensions ...string) int {
+	if !r.Check {
+		if err := rendered.Write(r.Out, files); err != nil {
+			return fail(s, err)
+		}
+		fmt.Fprintf(s.out, "%d files in %s\n", len(files), r.Out)
+		return 0
+	}
+	wrong, err := rendered.Check(r.Out, files, extensions...)
+	if err != nil {
+		return fail(s, err)
+	}
+	for _, line := range wrong {
+		fmt.Fprintln(s.errs, line)
+	}
+	if len(wrong) > 0 {
+		return fail(s, fmt.Errorf("%s is not what %s says: leave out --check to write it anew", r.Out, r.In))
+	}
+	fmt.Fprintf(s.out, "%s is what %s says: %d files\n", r.Out, r.In, len(files))
+	return 0
+}
+
+// benchChartsCommand draws.
+type benchChartsCommand struct {
+	rendering `embed:""`
+}
+
+func (c *benchChartsCommand) run(_ context.Context, s streams) int {
+	d, err := readResults(c.In)
+	if err != nil {
+		return fail(s, err)
+	}
+	files, err := charts.Draw(d)
+	if err != nil {
+		return fail(s, err)
+	}
+	return c.write(s, files, ".svg")
+}
+
+// benchPageCommand writes pages. Those of a document that cannot be read say so.
+type benchPageCommand struct {
+	rendering `embed:""`
+}
+
+func (c *benchPageCommand) run(_ context.Context, s streams) int {
+	files, wrong := page.FromFile(c.In)
+	if len(files) == 0 {
+		return fail(s, wrong)
+	}
+	status := c.write(s, files, ".md")
+	if wrong != nil {
+		return fail(s, fmt.Errorf("%s is no valid results document, as the pages say now:\n%w", c.In, wrong))
+	}
+	return status
+}

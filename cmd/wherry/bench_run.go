@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/wherryhq/wherry/bench/codecost"
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/host"
+	"github.com/wherryhq/wherry/bench/load"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/progress"
+	"github.com/wherryhq/wherry/bench/versus"
+)
+
+// inProcess is the backend whose results those of code and peers stand beside.
+const inProcess = "mem"
+
+// benchRunCommand measures the matrix and the levers of a backend.
+type benchRunCommand struct {
+	measuring `embed:""`
+
+	Backend string   `arg:"" help:"The backend: mem."`
+	Part    []string `help:"What to measure: matrix or levers. Default both." enum:"matrix,levers" default:"matrix,levers"`
+}
+
+// Help is shown below the flags' summary.
+func (*benchRunCommand) Help() string {
+	return `Each run is a process of its own. Its values go into a results document, in the place of those that it had for the
+part. A document is of one host, one Go version and one version of Wherry: it is never mixed. Ctrl-C keeps
+the cells that are finished and names those that are missing.
+
+  wherry bench run mem --dry-run
+  wherry bench run mem --quick --out quick.json
+  wherry bench run mem --only 'flow=parallel payload=64 consumers=1,2' --out few.json`
+}
+
+func (c *benchRunCommand) run(ctx context.Context, s streams) int {
+	backend, err := matrix.Named(c.Backend)
+	if err != nil {
+		return fail(s, err)
+	}
+	all := map[string][]matrix.Spec{document.MatrixPart: matrix.Matrix(backend), document.LeversPart: matrix.Levers(backend)}
+	var asked []matrix.Spec
+	for _, name := range c.Part {
+		asked = append(asked, all[name]...)
+	}
+	left, err := matrix.Only(asked, c.Only)
+	if err != nil {
+		return fail(s, err)
+	}
+	var tasks []task
+	for _, name := range c.Part {
+		specs := slices.DeleteFunc(all[name], func(s matrix.Spec) bool { return !contains(left, s) })
+		if len(specs) > 0 {
+			tasks = append(tasks, c.task(backend.Name, name, specs))
+		}
+	}
+	return c.measure(ctx, s, tasks)
+}
+
+func contains(specs []matrix.Spec, s matrix.Spec) bool {
+	return slices.ContainsFunc(specs, func(other matrix.Spec) bool {
+		return other.Cell == s.Cell && other.Method == s.Method && other.Turn == s.Turn
+	})
+}
+
+func (c *benchRunCommand) task(backend, name string, specs []matrix.Spec) task {
+	return task{
+		backend: backend,
+		part:    name,
+		cells:   cells(specs),
+		origin: host.Part{
+			Procs: matrix.Processors, Codec: codecs(), Broker: backend + ", in the process that consumes", Durability: host.None,
+		},
+		list: func(w io.Writer) error { return matrix.List(w, specs) },
+		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
+			return load.Run(ctx, load.Plan{Backend: backend, Specs: specs, Quick: c.Quick}, meter)
+		},
+		ratios: matrix.Ratios(specs),
+	}
+}
+
+func cells(specs []matrix.Spec) []document.Cell {
+	all := make([]document.Cell, 0, len(specs))
+	for i := range specs {
+		all = append(all, specs[i].Cell)
+	}
+	return all
+}
+
+// codecs are those of the rows, with their versions.
+func codecs() string { return "encoding/json of " + runtime.Version() }
+
+// benchCodeCommand counts.
+type benchCodeCommand struct {
+	measuring `embed:""`
+}
+
+// Help is shown below the flags' summary.
+func (*benchCodeCommand) Help() string {
+	return `What a message costs is the slope between N and 2N messages of a process under valgrind, and of its allocations: no
+other load on the machine changes it. It needs the go command, valgrind, and a clone of the repository to work in.
+--only takes names of scenarios, which --dry-run lists.`
+}
+
+func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
+	tree, err := repository()
+	if err != nil {
+		return fail(s, err)
+	}
+	options := codecost.Options{Tree: tree, Only: words(c.Only)}
+	if c.Quick {
+		options.Runs = 1
+	}
+	scenarios := codecost.Scenarios()
+	for _, name := range options.Only {
+		if !slices.ContainsFunc(scenarios, func(s codecost.Scenario) bool { return s.Name == name }) {
+			return fail(s, fmt.Errorf("there is no scenario %q; --dry-run lists them", name))
+		}
+	}
+	if len(options.Only) > 0 {
+		scenarios = slices.DeleteFunc(scenarios, func(s codecost.Scenario) bool { return !slices.Contains(options.Only, s.Name) })
+	}
+	t := task{
+		backend: inProcess,
+		part:    document.CodePart,
+		origin: host.Part{
+			Procs: 1, Set: codecost.Environment(), Codec: codecs(), Broker: inProcess + ", in the process that is counted",
+			Durability: host.None, Valgrind: true,
+		},
+		list: func(w io.Writer) error {
+			for _, scenario := range scenarios {
+				fmt.Fprintln(w, scenario.Name)
+			}
+			_, err := fmt.Fprintf(w, "%d scenarios, about %v\n", len(scenarios), options.Expected().Round(time.Second))
+			return err
+		},
+		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
+			return codecost.Run(ctx, options, meter)
+		},
+	}
+	for _, scenario := range scenarios {
+		t.cells = append(t.cells, scenario.Cell())
+	}
+	return c.measure(ctx, s, []task{t})
+}
+
+// benchPeersCommand measures peers.
+type benchPeersCommand struct {
+	measuring `embed:""`
+}
+
+// Help is shown below the flags' summary.
+func (*benchPeersCommand) Help() string {
+	return `The programs of the peers are built first, from a clone of the repository to work in: those in Go by the go command,
+those in Rust by cargo. A peer whose tools are missing has that as its reason, and no number.`
+}
+
+func (c *benchPeersCommand) run(ctx context.Context, s streams) int {
+	tree, err := repository()
+	if err != nil {
+		return fail(s, err)
+	}
+	specs, err := matrix.Only(versus.Cells(), c.Only)
+	if err != nil {
+		return fail(s, err)
+	}
+	return c.measure(ctx, s, []task{{
+		backend: inProcess,
+		part:    document.PeersPart,
+		cells:   cells(specs),
+		origin: host.Part{
+			Procs: matrix.Processors, Codec: codecs() + ", and each peer's own", Broker: "each peer's own, in its process",
+			Durability: host.None,
+		},
+		list: func(w io.Writer) error { return matrix.List(w, specs) },
+		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
+			return versus.Run(ctx, versus.Options{Root: tree, Cells: specs, Quick: c.Quick}, meter)
+		},
+		ratios: versus.Ratios(specs),
+	}})
+}
