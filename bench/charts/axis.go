@@ -86,6 +86,14 @@ func leverAxis(title string, unit func(float64) string, values []float64) axis {
 	return a
 }
 
+// tick is the label of a tick.
+func (a *axis) tick(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	return a.unit(v)
+}
+
 // share is where a value stands, from 0 at the low end to 1 at the high end.
 func (a *axis) share(v float64) float64 {
 	if !a.log {

@@ -101,7 +101,7 @@ func (b *bars) frame(c *canvas, x func(float64) float64, left, right, top, botto
 	for _, t := range b.x.ticks {
 		at := x(t)
 		c.line(stroke{colour: c.theme.grid, width: 1}, at, top, at, bottom)
-		label := b.x.unit(t)
+		label := b.x.tick(t)
 		half := labelFace.measure(label) / 2
 		if at-half < previous+10 || at+half > width-4 {
 			continue

@@ -17,9 +17,6 @@ type File = rendered.File
 // [document.ReadFile] or derived.
 func Draw(d *document.Document) ([]File, error) {
 	figures := Figures(d)
-	if twice := repeated(figures); twice != "" {
-		return nil, fmt.Errorf("charts: two figures are called %s: rows of the document are too much alike to be told apart", twice)
-	}
 	files := make([]File, 0, 2*len(figures))
 	for i := range figures {
 		f := &figures[i]
@@ -32,16 +29,4 @@ func Draw(d *document.Document) ([]File, error) {
 		}
 	}
 	return files, nil
-}
-
-// repeated is the first name that two figures have, or nothing.
-func repeated(figures []Figure) string {
-	seen := map[string]bool{}
-	for i := range figures {
-		if seen[figures[i].Name] {
-			return figures[i].Name
-		}
-		seen[figures[i].Name] = true
-	}
-	return ""
 }

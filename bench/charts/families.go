@@ -1,6 +1,10 @@
 package charts
 
-import "github.com/wherryhq/wherry/bench/document"
+import (
+	"fmt"
+
+	"github.com/wherryhq/wherry/bench/document"
+)
 
 // families are in the order of the page. Each draws its figures of one backend, or of all.
 var families = []struct {
@@ -95,5 +99,17 @@ func Figures(d *document.Document) []Figure {
 			figures = append(figures, refusal1(family.Name, family.Name, family.Title, "The document has no backend.")...)
 		}
 	}
+	distinguish(figures)
 	return figures
+}
+
+// distinguish numbers figures whose names would be the same: their rows differ in something that names leave out.
+func distinguish(figures []Figure) {
+	seen := map[string]int{}
+	for i := range figures {
+		name := figures[i].Name
+		if seen[name]++; seen[name] > 1 {
+			figures[i].Name = fmt.Sprintf("%s-%d", name, seen[name])
+		}
+	}
 }

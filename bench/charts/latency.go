@@ -128,14 +128,12 @@ func (s selection) ladder(f Figure) Figure {
 	for _, r := range s.rows {
 		turn := float64(r.Rate)
 		if !measured(r) {
-			reached := "n/s"
-			if r.Load != nil {
-				reached = strconv.FormatFloat(r.Load.Reached*100, 'f', 1, 64) + " %"
-				if r.NotShown == nil {
-					f.Notes = append(f.Notes, "n/s: "+offered.word(&r.Cell)+": not sustained, its percentiles would be those of a backlog.")
-				}
+			if r.Load != nil && r.NotShown == nil {
+				f.Notes = append(f.Notes, "n/s: "+offered.word(&r.Cell)+": not sustained, its percentiles would be those of a backlog.")
 			}
-			f.Table.Rows = append(f.Table.Rows, []string{offered.word(&r.Cell), reached, "n/s", "n/s", "n/s", "n/s", "n/s", "n/s"})
+			f.Table.Rows = append(f.Table.Rows, []string{
+				offered.word(&r.Cell), reachedShare(r), "n/s", "n/s", "n/s", "n/s", "n/s", "n/s",
+			})
 			continue
 		}
 		turns = append(turns, turn)
@@ -143,9 +141,7 @@ func (s selection) ladder(f Figure) Figure {
 			all[i].points = append(all[i].points, point{turn, v.mid, v.mid, v.mid})
 			values = append(values, v.mid)
 		}
-		f.Table.Rows = append(f.Table.Rows, append([]string{
-			offered.word(&r.Cell), strconv.FormatFloat(r.Load.Reached*100, 'f', 1, 64) + " %",
-		}, latencyCells(r)...))
+		f.Table.Rows = append(f.Table.Rows, append([]string{offered.word(&r.Cell), reachedShare(r)}, latencyCells(r)...))
 	}
 	if len(values) == 0 {
 		f.Refusal = "No rate was sustained: percentiles of a load that is not sustained are those of a backlog, and withheld."
@@ -158,4 +154,12 @@ func (s selection) ladder(f Figure) Figure {
 		x: leverAxis(byRate.title, byRate.unit, turns), y: valueAxis("latency", quantity.Duration, values), series: all,
 	}
 	return f
+}
+
+// reachedShare is how much of the rate the producer reached.
+func reachedShare(r *document.Row) string {
+	if r.Load == nil {
+		return "n/s"
+	}
+	return strconv.FormatFloat(r.Load.Reached*100, 'f', 1, 64) + " %"
 }

@@ -32,7 +32,7 @@ func (l *lines) height() float64 { return plotHeight + 72 }
 func (l *lines) draw(c *canvas, top float64) {
 	left := margin
 	for _, t := range l.y.ticks {
-		left = max(left, margin+labelFace.measure(l.y.unit(t))+10)
+		left = max(left, margin+labelFace.measure(l.y.tick(t))+10)
 	}
 	right := width - margin
 	for _, s := range l.series {
@@ -75,12 +75,12 @@ func (l *lines) frame(c *canvas, left, right, top, bottom float64) {
 	for _, t := range l.y.ticks {
 		y := bottom - l.y.share(t)*(bottom-top)
 		c.line(stroke{colour: c.theme.grid, width: 1}, left, y, right, y)
-		c.text(labelFace, c.theme.quiet, end, left-8, y+5, l.y.unit(t))
+		c.text(labelFace, c.theme.quiet, end, left-8, y+5, l.y.tick(t))
 	}
 	for _, t := range l.x.ticks {
 		x := left + 12 + l.x.share(t)*(right-left-24)
 		c.line(stroke{colour: c.theme.grid, width: 1}, x, bottom, x, bottom+5)
-		c.text(labelFace, c.theme.quiet, middle, x, bottom+20, l.x.unit(t))
+		c.text(labelFace, c.theme.quiet, middle, x, bottom+20, l.x.tick(t))
 	}
 	c.text(labelFace, c.theme.quiet, middle, (left+right)/2, bottom+39, l.x.title)
 }

@@ -167,7 +167,8 @@ func peers(d *document.Document, b *document.Backend) []Figure {
 			}))
 		}
 	}
-	return orRefusal(append(figures, peerRatios(d, b)...), "peers", b.Name+" and its peers",
+	figures = append(append(figures, peerRatios(d, b)...), peerLatency(d, b)...)
+	return orRefusal(figures, "peers", b.Name+" and its peers",
 		"The document has no rows of other libraries, measured in the same run.")
 }
 

@@ -110,9 +110,31 @@ func peers() []document.Row {
 			add(document.Drain, matrix.Parallel, "shove", matrix.JSON, payload, n, 2, shove)
 		}
 	}
+	for _, subject := range []string{matrix.Wherry, "shove"} {
+		for _, rate := range []int{5_000, 25_000, 100_000} {
+			rows = append(rows, peerRung(subject, rate))
+		}
+	}
 	add(document.Drain, "service", matrix.Wherry, matrix.FastJSON, 128, 1, 1, 1.1e6)
 	add(document.Drain, "service", "ruststream", matrix.JSON, 128, 1, 1, 1.2e6)
 	return rows
+}
+
+// peerRung makes a rung whose load the peer does not sustain at the highest rate.
+func peerRung(subject string, rate int) document.Row {
+	c := document.Cell{
+		Subject: subject, Flow: matrix.Parallel, Payload: 64, Consumers: 1, Handler: matrix.Zero, Codec: matrix.JSON, Rate: rate,
+		Procs: 2,
+	}
+	l := load(c)
+	l.PeakLag = l.Published / 500
+	if subject == "shove" {
+		l.Latency, l.FromSend = tail(40_000+7*float64(rate)), tail(38_000+7*float64(rate))
+		if rate == 100_000 {
+			l.PeakLag = l.Published / 4
+		}
+	}
+	return document.Row{Cell: c, Method: document.Offered, Load: l, Settings: []string{"buffer=10000"}}
 }
 
 // peerRatios asks for the ratio of Wherry to each peer that did the same work.
@@ -122,7 +144,7 @@ func peerRatios(rows []document.Row) []document.Ratio {
 		for j := range rows {
 			of, to := &rows[i], &rows[j]
 			if of.Subject == matrix.Wherry && to.Subject != matrix.Wherry && of.Method == to.Method && of.Flow == to.Flow &&
-				of.Payload == to.Payload && of.Consumers == to.Consumers && of.Procs == to.Procs {
+				of.Payload == to.Payload && of.Consumers == to.Consumers && of.Procs == to.Procs && of.Method != document.Offered {
 				ratios = append(ratios, document.Ratio{Of: of.Cell, To: to.Cell})
 			}
 		}
