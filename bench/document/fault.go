@@ -11,6 +11,7 @@ type Fault struct {
 	Text string // what is wrong, and what is wanted
 }
 
+// String is the path and the text.
 func (f Fault) String() string {
 	if f.Path == "" {
 		return f.Text
@@ -23,6 +24,7 @@ type InvalidError struct {
 	Faults []Fault // in the order in which they were found; never empty
 }
 
+// Error has a line for each fault.
 func (e *InvalidError) Error() string {
 	lines := make([]string, 0, len(e.Faults))
 	for _, fault := range e.Faults {

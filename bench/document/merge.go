@@ -20,6 +20,7 @@ type Difference struct {
 	Where    string // what of the document has it: "the host", or "mem/matrix"
 }
 
+// Error has a line for each difference.
 func (r *RefusedError) Error() string {
 	var b strings.Builder
 	b.WriteString("these results do not belong into this document, which holds those of one host, one Go version, one version" +

@@ -34,9 +34,6 @@ const (
 	statusInterrupted = 130
 )
 
-// defaultResults is the document that commands of the benchmark write and read unless they are told another.
-const defaultResults = "results.json"
-
 // benchCellCommand is the process of one run.
 type benchCellCommand struct {
 	Args []string `arg:"" optional:""`

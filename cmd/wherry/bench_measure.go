@@ -165,13 +165,13 @@ func (r *results) measure(ctx context.Context, s streams, log io.Writer, t *task
 		Provenance: host.Here().Provenance(ctx, t.origin, time.Now()),
 		Ratios:     t.ratios,
 	}
-	meters := both{progress.NewDisplay(s.errs, columns(s.errs)), progress.NewDisplay(log, 0)}
-	rows, err := t.run(ctx, meters)
-	meters.close()
+	meter := newMeters(ctx, s.errs, log)
+	rows, err := t.run(ctx, meter)
+	meter.close()
 	part.Rows = rows
 	missing, failed := unfinished(rows)
 	if len(rows) == len(missing) {
-		return fail(s, fmt.Errorf("%s: nothing was measured, and %s is as it was%s", t.name(), r.name, because(err)))
+		return fail(s, fmt.Errorf("%s: nothing was measured, and nothing is written%s", t.name(), because(ctx, err)))
 	}
 	if len(missing) > 0 && r.part(t) != nil {
 		r.aside = true // It has what is missing now.
@@ -244,11 +244,14 @@ func without(rows []document.Row) int {
 	return n
 }
 
-func because(err error) string {
-	if err == nil {
-		return ""
+func because(ctx context.Context, err error) string {
+	switch {
+	case ctx.Err() != nil:
+		return ": " + document.Interrupted
+	case err != nil:
+		return ": " + err.Error()
 	}
-	return ": " + err.Error()
+	return ""
 }
 
 // columns is the width of the terminal that a stream is, or zero.
@@ -264,32 +267,45 @@ func columns(stream io.Writer) int {
 	return width
 }
 
-// both are the display of who waits, and the log.
-type both [2]*progress.Display
+// meters are the display of who waits, and the log. They say nothing of what is not measured after an interrupt.
+type meters struct {
+	ctx  context.Context //nolint:containedctx // The interrupt that ends the context is what the methods ask for.
+	each [2]*progress.Display
+}
+
+func newMeters(ctx context.Context, errs, log io.Writer) meters {
+	return meters{ctx, [2]*progress.Display{progress.NewDisplay(errs, columns(errs)), progress.NewDisplay(log, 0)}}
+}
 
 // Plan implements progress.Meter.
-func (b both) Plan(steps []progress.Step) {
-	for _, d := range b {
+func (m meters) Plan(steps []progress.Step) {
+	for _, d := range m.each {
 		d.Plan(steps)
 	}
 }
 
 // Begin implements progress.Meter.
-func (b both) Begin(name string) {
-	for _, d := range b {
+func (m meters) Begin(name string) {
+	if m.ctx.Err() != nil {
+		return
+	}
+	for _, d := range m.each {
 		d.Begin(name)
 	}
 }
 
 // End implements progress.Meter.
-func (b both) End(result string) {
-	for _, d := range b {
+func (m meters) End(result string) {
+	if m.ctx.Err() != nil {
+		return
+	}
+	for _, d := range m.each {
 		d.End(result)
 	}
 }
 
-func (b both) close() {
-	for _, d := range b {
+func (m meters) close() {
+	for _, d := range m.each {
 		d.Close()
 	}
 }

@@ -12,7 +12,7 @@ import (
 // rendering is what both commands that write files from a document are told.
 type rendering struct {
 	In    string `help:"The results document. Default results.json." default:"results.json" placeholder:"FILE"`
-	Out   string `help:"The folder of the files." placeholder:"DIR" required:""`
+	Out   string `help:"The folder of the files." placeholder:"DIR" required:"true"`
 	Check bool   `help:"Write nothing, and fail unless the files are, byte by byte, what the document says."`
 }
 
