@@ -11,8 +11,11 @@ import (
 
 // send sends one encoded message within its context, or within the publish timeout where that has no deadline.
 func (c *publisherCore) send(ctx context.Context, e *encoding) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+	}
 	if c.join != nil && e.rec[0].Due == 0 {
-		return c.joined(ctx, e)
+		return c.join.send(ctx, e)
 	}
 	// The deadline costs nothing until the driver waits for it. The clock may be 2 ms behind, and the wait that much
 	// shorter.
@@ -32,14 +35,6 @@ func (c *publisherCore) send(ctx context.Context, e *encoding) error {
 		return driver.EntryError(err, 0)
 	}
 	return nil
-}
-
-// joined sends one message in a call that others share.
-func (c *publisherCore) joined(ctx context.Context, e *encoding) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
-	}
-	return c.join.send(ctx, e)
 }
 
 var errPublishTimeout = errors.New("publish timeout")

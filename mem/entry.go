@@ -90,7 +90,7 @@ func (e *entry) accept(r *driver.Record) {
 	if cap(r.Body) <= small || cap(r.Body) < 2*len(r.Body) {
 		d.Body, r.Body = r.Body, d.Body[:0]
 	} else {
-		d.Body = append(d.Body[:0], r.Body...)
+		d.Body, r.Body = append(d.Body[:0], r.Body...), r.Body[:0]
 	}
 	e.fillPlain(r)
 }

@@ -23,6 +23,7 @@ const (
 	Declare       Ability = "declare"        // driver.Declarer
 	Inspect       Ability = "inspect"        // driver.Inspector
 
+	Accept  Ability = "accept"  // driver.Accepter
 	Hold    Ability = "hold"    // driver.Holder
 	Bounded Ability = "bounded" // SendLimits().MaxRecord is set
 
@@ -105,7 +106,9 @@ func (t *T) abilities() []Ability {
 		if err != nil {
 			t.Fatalf("OpenSender on a topic for a %s: %v", k.name, err)
 		}
-		_, ok := s.(driver.Holder)
+		_, ok := s.(driver.Accepter)
+		add(ok, Accept)
+		_, ok = s.(driver.Holder)
 		add(ok, Hold)
 		add(s.Limits().MaxRecord > 0, Bounded)
 		r, err := k.open(ctx, b, l.source())

@@ -207,3 +207,38 @@ func TestKeptBatchIsFound(t *testing.T) {
 		}
 	}
 }
+
+func TestBrokenAccepts(t *testing.T) {
+	t.Parallel()
+	checkBreakages(t, map[string]breakage{
+		"keeps the caller's buffer": {
+			b: broken{accept: func(s driver.Accepter, r *driver.Record) bool {
+				mine := r.Body
+				if !s.Accept(r) {
+					return false
+				}
+				r.Body = mine[:0]
+				return true
+			}},
+			want: []string{"queue/accept/whole"},
+		},
+		"loses what it accepts": {
+			b:    broken{accept: func(_ driver.Accepter, r *driver.Record) bool { r.Body = nil; return true }},
+			want: []string{"queue/accept/whole", "queue/accept/closed"},
+		},
+		"leaves the body": {
+			b: broken{accept: func(s driver.Accepter, r *driver.Record) bool {
+				ok := s.Accept(r)
+				if ok {
+					r.Body = append(r.Body, 1)
+				}
+				return ok
+			}},
+			want: []string{"queue/accept/whole"},
+		},
+		"changes what it does not accept": {
+			b:    broken{accept: func(_ driver.Accepter, r *driver.Record) bool { r.ID.Seq++; return false }},
+			want: []string{"queue/accept/whole", "queue/accept/closed"},
+		},
+	})
+}

@@ -19,6 +19,7 @@ type broken struct {
 	open    func(b *mem.Broker, s driver.Source) (driver.Source, error) // before a receiver is opened
 	target  func(b *mem.Broker, t driver.Target) driver.Target
 	send    func(s driver.Sender, batch []driver.Record, send sendFunc) error
+	accept  func(s driver.Accepter, r *driver.Record) bool // nil: its senders are no Accepters
 	limits  func(driver.SendLimits) driver.SendLimits
 	receive func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error)
 	settle  func(r *brokenReceiver, ctx context.Context, batch []driver.Settlement) error
@@ -55,6 +56,9 @@ func (b *broken) OpenSender(ctx context.Context, t driver.Target) (driver.Sender
 		return nil, err
 	}
 	w := &brokenSender{Sender: s, b: b}
+	if b.accept != nil {
+		return &brokenAccepter{w}, nil
+	}
 	if h, ok := s.(driver.Holder); ok {
 		return &brokenHolder{brokenSender: w, Holder: h}, nil
 	}
@@ -105,6 +109,12 @@ type brokenSender struct {
 	driver.Sender
 	b    *broken
 	shut atomic.Bool
+}
+
+type brokenAccepter struct{ *brokenSender }
+
+func (s *brokenAccepter) Accept(r *driver.Record) bool {
+	return s.b.accept(s.Sender.(driver.Accepter), r)
 }
 
 type brokenHolder struct {

@@ -29,7 +29,7 @@ type Case struct {
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{
-		topologyCases(), sendCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
+		topologyCases(), sendCases(), acceptCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
 		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(),
 		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), foreignCases(), faultCases(), loadCases(),
 		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(),

@@ -1,0 +1,91 @@
+package drivertest
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+func acceptCases() []Case {
+	return []Case{
+		{
+			Name: "accept/whole",
+			Sentence: "What is accepted arrives whole, and what is not is unchanged; the buffer that the caller has instead of the " +
+				"body is empty and its own.",
+			Needs: []Ability{Accept}, kinds: shared, Run: acceptWhole,
+		},
+		{
+			Name:     "accept/closed",
+			Sentence: "After Sender.Close nothing is accepted.",
+			Needs:    []Ability{Accept}, kinds: shared, Run: acceptClosed,
+		},
+	}
+}
+
+// accept offers a record, whose buffer is *buf, and reports whether it was accepted. *buf is the caller's buffer afterwards.
+func (s *sender) accept(rec driver.Record, buf *[]byte) bool {
+	t := s.t
+	a, ok := s.s.(driver.Accepter)
+	if !ok {
+		t.Fatalf("a sender of this broker is no Accepter, though another was")
+	}
+	one := cloneRecords([]driver.Record{rec})
+	one[0].Body = append((*buf)[:0], rec.Body...)
+	accepted := false
+	if !t.until(t.soon(), "Accept", t.h.Wait, func() { accepted = a.Accept(&one[0]) }) {
+		t.FailNow()
+	}
+	*buf = one[0].Body
+	if accepted {
+		if len(*buf) != 0 {
+			t.Errorf("Accept left a body of %d bytes", len(*buf))
+		}
+		one[0].Body = rec.Body
+	}
+	if !sameRecord(&rec, &one[0]) {
+		t.Errorf("Accept changed record %s, of which it reports %v", rec.ID, accepted)
+	}
+	one[0].Body = (*buf)[:cap(*buf)]
+	poison(one)
+	return accepted
+}
+
+func acceptWhole(t *T) {
+	l := t.line()
+	r, s := l.receiver(), l.sender()
+	var buf []byte
+	for round := range 3 { // later records come into buffers that were used before
+		records := slices.Concat(bodies(round), t.batch(3))
+		if round == 0 {
+			records = append(records, oddRecords(t)...)
+		}
+		for _, rec := range records {
+			if !s.accept(rec, &buf) {
+				s.send(rec)
+			}
+		}
+		r.done(r.expect(records...)...)
+	}
+}
+
+// bodies are records of nothing but a body, which is what is accepted if anything is.
+func bodies(round int) []driver.Record {
+	rs := make([]driver.Record, 8)
+	for i := range rs {
+		rs[i].ID = driver.ID{Prefix: uint64(round) + 1, Seq: uint64(i) + 1}
+		rs[i].Body = bytes.Repeat([]byte{byte(round<<4 + i)}, 1<<(2*i)) // up to 16 KiB
+	}
+	return rs
+}
+
+func acceptClosed(t *T) {
+	l := t.line()
+	s, r := l.sender(), l.receiver()
+	s.close()
+	var buf []byte
+	if s.accept(bodies(0)[0], &buf) {
+		t.Errorf("a record was accepted after Close")
+	}
+	r.none()
+}
