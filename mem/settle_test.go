@@ -112,6 +112,8 @@ func TestSettleTellsStrangersApart(t *testing.T) {
 		}
 	}
 	want(t, "depth", depth(t, b, "", topic), "ready 0 held 0 in flight 1")
+	err = r.Settle(t.Context(), []driver.Settlement{{Delivery: theirs[0], Verdict: driver.Done}})
+	wantErr(t, "a stranger's alone", err, driver.ErrRevoked)
 	settle(t, other, driver.Done, theirs...)
 }
 
