@@ -64,7 +64,7 @@ func exchange(ctx context.Context, o Order, e exchanged) Report {
 	for id := range receivers {
 		e.send(id)
 	}
-	if err := e.gate.wait(patience); err != nil {
+	if err := e.gate.wait(receivers, patience); err != nil {
 		e.close()
 		return failed(err.Error())
 	}

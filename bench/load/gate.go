@@ -10,30 +10,25 @@ import (
 
 // A gate holds each handler at its first message, or its first batch, until all of them have one.
 type gate struct {
-	need   int
-	all    chan struct{} // closed when all wait
+	came   chan struct{} // has room for all handlers, and one entry for each that has not been waited for
+	here   int           // how many were waited for
 	opened chan struct{}
 	open   func()
 	known  sync.Map // the lanes that were held once
-
-	mu   sync.Mutex // guards the field below
-	here int
 }
 
 func newGate(need int) *gate {
-	g := &gate{need: need, all: make(chan struct{}), opened: make(chan struct{})}
+	g := &gate{came: make(chan struct{}, need), opened: make(chan struct{})}
 	g.open = sync.OnceFunc(func() { close(g.opened) })
 	return g
 }
 
 // hold waits for the gate to open.
 func (g *gate) hold() {
-	g.mu.Lock()
-	g.here++
-	if g.here == g.need {
-		close(g.all)
+	select {
+	case g.came <- struct{}{}:
+	default: // One more than there should be, as after a handler that broke.
 	}
-	g.mu.Unlock()
 	<-g.opened
 }
 
@@ -44,16 +39,17 @@ func (g *gate) holdOnce(lane *ledger.Lane) {
 	}
 }
 
-// wait waits for all handlers, for at most that long.
-func (g *gate) wait(most time.Duration) error {
+// wait waits until that many handlers are held, for at most that long. One goroutine waits.
+func (g *gate) wait(handlers int, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
-	select {
-	case <-g.all:
-		return nil
-	case <-timer.C:
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return fmt.Errorf("only %d of %d handlers had a message within %v", g.here, g.need, most)
+	for g.here < handlers {
+		select {
+		case <-g.came:
+			g.here++
+		case <-timer.C:
+			return fmt.Errorf("only %d of %d handlers had a message within %v", g.here, cap(g.came), most)
+		}
 	}
+	return nil
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -23,8 +24,8 @@ func live[T any](ctx context.Context, s *stage, b body[T]) Report {
 	v := start(ctx, c.consumer(s.spec, sourceOf(s, topic)))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
 	defer c.gate.open()
-	if err := publishSpan(ctx, p, &b, span{0, handlers, 1}, 0); err != nil {
-		return failed("publish: " + err.Error())
+	if err := warm(ctx, p, &b, c.gate); err != nil {
+		return failed(err.Error())
 	}
 	if err := s.barrier(ctx, c.gate, at, int64(handlers)); err != nil {
 		return failed(err.Error())
@@ -50,4 +51,17 @@ func live[T any](ctx context.Context, s *stage, b body[T]) Report {
 		return Report{None: none}
 	}
 	return Report{Run: &run}
+}
+
+// warm gives each handler one message, one after another, so that none has what another waits for.
+func warm[T any](ctx context.Context, p *wherry.Publisher[T], b *body[T], g *gate) error {
+	for i := range cap(g.came) {
+		if err := publishSpan(ctx, p, b, span{i, i + 1, 1}, 0); err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+		if err := g.wait(i+1, patience); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -26,8 +26,8 @@ func offered[T any](ctx context.Context, s *stage, b body[T], pace func(*matrix.
 	v := start(ctx, c.consumer(s.spec, sourceOf(s, topic)))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
 	defer c.gate.open()
-	if err := publishSpan(ctx, p, &b, span{0, handlers, 1}, 0); err != nil {
-		return failed("publish: " + err.Error())
+	if err := warm(ctx, p, &b, c.gate); err != nil {
+		return failed(err.Error())
 	}
 	if err := s.barrier(ctx, c.gate, at, int64(handlers)); err != nil {
 		return failed(err.Error())

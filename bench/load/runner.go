@@ -111,13 +111,15 @@ func (r *runner) round(ctx context.Context, c *cell, round int) {
 
 // probe is the size of a first run, which tells how large the others have to be.
 func (c *cell) probe() int {
-	switch first := c.first(); c.spec.Handler {
-	case matrix.Zero:
-		return max(4*first, min(probeMessages, probeBytes/c.spec.Payload))
-	case matrix.Slow:
+	switch first := c.first(); {
+	case c.spec.Handler == matrix.Slow:
 		return 3 * first
-	default:
+	case c.spec.Handler != matrix.Zero:
 		return 16 * first
+	case c.spec.RoundTrip > 0:
+		return 16*first + 4*c.spec.Workers*c.spec.Prefetch
+	default:
+		return max(4*first, min(probeMessages, probeBytes/c.spec.Payload))
 	}
 }
 
@@ -204,8 +206,8 @@ func (r *runner) rung(ctx context.Context, c *cell) (stop string) {
 		c.end(document.Failed, "the process reported no load")
 	case len(faultsOf(load.Ledger)) > 0:
 		c.end(document.Failed, fmt.Sprintf("of %d messages %s", load.Ledger.Published, faultsOf(load.Ledger)[0]))
-	case !sustained(c.row, load):
-		c.row.Load = load
+	case !derived(c.row, load).Sustained:
+		c.row.Load = derived(c.row, load)
 		return fmt.Sprintf("the ladder stopped at %d/s, which was not sustained", c.spec.Rate)
 	case load.Lateness.P99*lateShare > load.Latency.P99:
 		c.end(document.PacerTooLate, fmt.Sprintf("the pacer was late by %v at p99, more than a tenth of the latency of %v",
@@ -221,11 +223,11 @@ func (r *runner) rung(ctx context.Context, c *cell) (stop string) {
 // lateShare is the part of a latency that the pacer's own lateness may be, as its inverse.
 const lateShare = 10
 
-// sustained asks the document's rules.
-func sustained(row document.Row, load *document.Load) bool {
+// derived is a load with what follows from it by the document's rules.
+func derived(row document.Row, load *document.Load) *document.Load {
 	own := *load
 	row.Load = &own
 	p := document.Part{Rows: []document.Row{row}}
 	p.Derive()
-	return p.Rows[0].Load.Sustained
+	return p.Rows[0].Load
 }

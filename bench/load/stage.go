@@ -102,7 +102,7 @@ func (v *service) stop() error {
 // barrier waits until every handler has a message, and looks whether the broker still has all of them, since no handler
 // has said a word yet.
 func (s *stage) barrier(ctx context.Context, g *gate, at driver.Source, there int64) error {
-	if err := g.wait(patience); err != nil {
+	if err := g.wait(cap(g.came), patience); err != nil {
 		return err
 	}
 	left, err := s.relay.left(ctx, at)
