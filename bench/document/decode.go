@@ -4,32 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 )
-
-// A field is one of a struct as JSON has it, those of embedded structs included.
-type field struct {
-	name     string
-	index    []int
-	optional bool
-}
-
-// fields are those of a struct type, in their order.
-func fields(t reflect.Type) []field {
-	var all []field
-	for f := range t.Fields() {
-		if f.Anonymous {
-			for _, inner := range fields(f.Type) {
-				inner.index = append(slices.Clone(f.Index), inner.index...)
-				all = append(all, inner)
-			}
-			continue
-		}
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		all = append(all, field{name, f.Index, options == "omitempty"})
-	}
-	return all
-}
 
 // assign sets v to what n says. It notes every value that does not fit.
 func assign(n *node, v reflect.Value, found *faults) {

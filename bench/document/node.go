@@ -139,7 +139,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // member is the value of that name, or nil.
 func (n *node) member(name string) *node {
@@ -159,15 +159,6 @@ func (n *node) leaves() []*node {
 		all = append(all, m.leaves()...)
 	}
 	return all
-}
-
-// tree is a value as JSON, with the paths within it.
-func tree(value any) (*node, error) {
-	data, err := marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	return parse(data)
 }
 
 // marshal is like json.Marshal, and leaves <, > and & as they are.
