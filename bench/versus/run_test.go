@@ -1,0 +1,211 @@
+package versus
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/progress"
+	"github.com/wherryhq/wherry/bench/versus/program"
+)
+
+// A stub runs subjects at rates, and notes in which order.
+type stub struct {
+	rates map[string]float64
+	loads map[int]*document.Load
+	calls []string
+	sizes []int
+}
+
+func (s *stub) run(_ context.Context, _ string, spec *matrix.Spec, messages int) *program.Answer {
+	s.calls = append(s.calls, spec.Subject)
+	s.sizes = append(s.sizes, messages)
+	if spec.Method == document.Offered {
+		l := *s.loads[spec.Rate]
+		return &program.Answer{Load: &l}
+	}
+	return &program.Answer{Run: answerOf(messages, s.rates[spec.Subject])}
+}
+
+func measured(t *testing.T, s *stub, specs ...matrix.Spec) []document.Row {
+	t.Helper()
+	r := &runner{meter: silent{}, run: s.run}
+	for _, spec := range specs {
+		r.rows = append(r.rows, newRow(spec, false))
+	}
+	rows, err := r.measure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestRounds wants as many rounds as asked for, each with all subjects, each beginning with another.
+func TestRounds(t *testing.T) {
+	t.Parallel()
+	s := &stub{rates: map[string]float64{"a": 1e6, "b": 3e4, "c": 5e4}}
+	a, b, c := timed("a"), timed("b"), timed("c")
+	a.Rounds, b.Rounds, c.Rounds = 3, 3, 3
+	rows := measured(t, s, a, b, c)
+	probed := map[string]bool{}
+	var order []string
+	for i, subject := range s.calls {
+		if s.sizes[i] < int(s.rates[subject]) {
+			probed[subject] = true // shorter than a second
+			continue
+		}
+		order = append(order, subject)
+	}
+	if want := []string{"a", "b", "c", "b", "c", "a", "c", "a", "b"}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+	if len(probed) != 3 {
+		t.Errorf("probed %v, want all", probed)
+	}
+	for _, r := range rows {
+		for i, run := range r.Runs {
+			if run.Round != i || time.Duration(run.ElapsedNS) < shortest {
+				t.Errorf("%s: run %d is of round %d and took %v", r.Subject, i, run.Round, time.Duration(run.ElapsedNS))
+			}
+		}
+		if len(r.Runs) != 3 {
+			t.Errorf("%s: %d runs", r.Subject, len(r.Runs))
+		}
+	}
+}
+
+// TestTooShort is a corpus that may not be large enough.
+func TestTooShort(t *testing.T) {
+	t.Parallel()
+	spec := timed("a")
+	spec.Method, spec.MaxBodies, spec.Payload = document.Drain, 64<<20, 64<<10
+	rows := measured(t, &stub{rates: map[string]float64{"a": 1e6}}, spec)
+	if n := rows[0].NotShown; n == nil || n.Code != document.TooShort || !strings.Contains(n.Text, "1024 messages") {
+		t.Errorf("%+v", n)
+	}
+}
+
+func loadOf(rate int, p99, late time.Duration, lag int64) *document.Load {
+	n := int64(rate) * 10
+	q := func(d time.Duration) *document.Quantiles {
+		return &document.Quantiles{P50: int64(d) / 2, P95: int64(d), P99: int64(d), P999: int64(d), Max: int64(d)}
+	}
+	return &document.Load{
+		ScheduledNS: 10e9, Published: n, PublishNS: 10e9, PeakLag: lag, CPUNS: 1, PeakRSS: 1,
+		Ledger: document.Ledger{Published: n, Handled: n}, Latency: q(p99), FromSend: q(p99), Lateness: q(late),
+	}
+}
+
+func rungAt(rate int) matrix.Spec {
+	s := timed("a")
+	s.Method, s.Rate, s.Rounds, s.Length, s.Turn = document.Offered, rate, 1, 10*time.Second, "offered"
+	return s
+}
+
+// TestLadder stops above the first rung that was not sustained, and does not trust a pacer that was late.
+func TestLadder(t *testing.T) {
+	t.Parallel()
+	s := &stub{loads: map[int]*document.Load{
+		100: loadOf(100, time.Millisecond, 200*time.Microsecond, 1),
+		200: loadOf(200, time.Millisecond, 10*time.Microsecond, 1),
+		300: loadOf(300, time.Second, 10*time.Microsecond, 2000),
+	}}
+	rows := measured(t, s, rungAt(100), rungAt(200), rungAt(300), rungAt(400))
+	if n := rows[0].NotShown; n == nil || n.Code != document.PacerTooLate || !strings.Contains(n.Text, "3 runs") {
+		t.Errorf("a late pacer: %+v", n)
+	}
+	if rows[1].Load == nil || rows[2].Load == nil {
+		t.Errorf("rungs: %+v, %+v", rows[1], rows[2])
+	}
+	if n := rows[3].NotShown; n == nil || n.Code != document.NotMeasured || !strings.Contains(n.Text, "stopped at 300/s") {
+		t.Errorf("above a rung that was not sustained: %+v", n)
+	}
+	if want := []int{1000, 1000, 1000, 2000, 3000}; !slices.Equal(s.sizes, want) {
+		t.Errorf("messages %v, want %v", s.sizes, want)
+	}
+}
+
+// A tape is a meter that remembers.
+type tape struct {
+	planned, begun []string
+	results        []string
+}
+
+func (m *tape) Plan(steps []progress.Step) {
+	for _, s := range steps {
+		m.planned = append(m.planned, s.Name)
+	}
+}
+func (m *tape) Begin(name string) { m.begun = append(m.begun, name) }
+func (m *tape) End(result string) { m.results = append(m.results, result) }
+
+// TestToolchainMissing wants a reason in each row, and every planned step begun.
+func TestToolchainMissing(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, s := range []*source{&goPeers, &rustPeers} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.FromSlash(s.folder)), 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meter := &tape{}
+	o := Options{Root: root, Quick: true, found: func(string) (string, error) { return "", errors.New("no such tool") }}
+	rows, err := Run(t.Context(), o, meter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		want := "go is not installed"
+		if r.Subject == Shove || r.Subject == RustStream {
+			want = "cargo is not installed"
+		}
+		if r.NotShown == nil || r.NotShown.Code != document.NotMeasured || r.NotShown.Text != want {
+			t.Fatalf("%v: %+v, want %q", r.Cell, r.NotShown, want)
+		}
+	}
+	if !slices.Equal(meter.planned, meter.begun) || len(meter.results) != len(meter.begun) {
+		t.Errorf("planned %d steps, began %d, ended %d", len(meter.planned), len(meter.begun), len(meter.results))
+	}
+}
+
+// TestNoCheckout is a program that was installed without the sources.
+func TestNoCheckout(t *testing.T) {
+	t.Parallel()
+	cells, err := matrix.Only(Cells(), "subject=shove rate=5000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Run(t.Context(), Options{Root: t.TempDir(), Cells: cells}, nil)
+	if err != nil || !strings.Contains(rows[0].NotShown.Text, "from a checkout") {
+		t.Errorf("%v, %+v", err, rows[0].NotShown)
+	}
+}
+
+// TestBuildFails shows the last line of what the tool said.
+func TestBuildFails(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module broken\n\ngo 1.26.0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "main.go"), []byte("package main\n\nfunc main() { missing() }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := goPeers
+	broken.folder = "."
+	o := Options{Root: root, Cells: []matrix.Spec{timed(matrix.Wherry)}, sources: []*source{&broken}}
+	rows, err := Run(t.Context(), o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := rows[0].NotShown; n == nil || !strings.Contains(n.Text, "undefined: missing") {
+		t.Errorf("%+v", n)
+	}
+}
