@@ -30,7 +30,7 @@ func New(messages int) *Ledger {
 // Lane returns a new lane. It may be called from any goroutine. What hold does, which may be nil, happens within the first
 // Note of the lane, after it was counted.
 func (l *Ledger) Lane(hold func()) *Lane {
-	n := &Lane{tail: l.tail, quiet: 1, hold: hold}
+	n := newLane(l.tail, hold)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lanes = append(l.lanes, n)
@@ -86,10 +86,10 @@ func (l *Ledger) Entries(f func(id uint32, at int64)) {
 func (l *Ledger) Busiest() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var all, most int
+	var all, most uint
 	for _, n := range l.lanes {
-		all += n.count()
-		most = max(most, n.count())
+		all += n.next
+		most = max(most, n.next)
 	}
 	return float64(most) / float64(max(all, 1))
 }

@@ -185,7 +185,7 @@ func TestBusiest(t *testing.T) {
 
 func TestFinder(t *testing.T) {
 	t.Parallel()
-	const owners, notes = 200, 300
+	const owners, notes = slots + 50, 20
 	l := New(owners * notes)
 	f := NewFinder[[16]byte](func() *Lane { return l.Lane(nil) })
 	var all sync.WaitGroup

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"time"
 	"unsafe"
@@ -26,18 +25,18 @@ func channel(ctx context.Context, o Order) Report {
 	messages := receivers + o.Messages
 	l, g := ledger.New(messages), newGate(receivers)
 	c := make(chan parcel, o.Spec.Bound)
+	b := views(bodySize)
 	receive := func() {
-		lane := l.Lane(g.hold)
-		var body [bodySize]byte
+		lane, body := l.Lane(g.hold), b.fresh()
 		for p := range c {
-			copy(body[:], p.body[:])
-			lane.Note(binary.LittleEndian.Uint32(body[:]))
+			copy(body, p.body[:])
+			lane.Note(b.id(&body))
 		}
 	}
-	body := make([]byte, bodySize)
+	body := b.fresh()
 	var p parcel
 	send := func(id int) {
-		binary.LittleEndian.PutUint32(body, uint32(id))
+		b.number(&body, uint32(id))
 		copy(p.body[:], body)
 		c <- p
 	}
