@@ -13,7 +13,7 @@ import (
 )
 
 // few are cells that are measured within a second.
-const few = "subject=go-channel,go-channel-bare flow=parallel payload=64 consumers=1,2 procs=2"
+const few = "subject=go-channel-bare flow=parallel payload=64 consumers=1,2 procs=2"
 
 func quick(out string, args ...string) []string {
 	return append([]string{"run", "mem", "--quick", "--only", few, "--out", out}, args...)
@@ -36,10 +36,10 @@ func TestBenchRun(t *testing.T) {
 		t.Fatalf("status %d\n%s\n%s", r.status, r.out, r.errs)
 	}
 	part := read(t, out).Backend("mem").Matrix
-	if len(part.Rows) != 4 || !part.Provenance.Quick || !strings.Contains(r.out, "4 cells, 0 of them without a value") {
+	if len(part.Rows) != 2 || !part.Provenance.Quick || !strings.Contains(r.out, "2 cells, 0 of them without a value") {
 		t.Errorf("%d rows of %+v, and said was:\n%s", len(part.Rows), part.Provenance, r.out)
 	}
-	if log, err := os.ReadFile(strings.TrimSuffix(out, ".json") + ".log"); err != nil || !strings.Contains(string(log), "[4/4] ") {
+	if log, err := os.ReadFile(strings.TrimSuffix(out, ".json") + ".log"); err != nil || !strings.Contains(string(log), "[2/2] ") {
 		t.Errorf("the log is %q, %v", log, err)
 	}
 
@@ -47,20 +47,20 @@ func TestBenchRun(t *testing.T) {
 	if read(t, out).Backend("mem").Matrix.Provenance.Date < part.Provenance.Date || r.status != 0 {
 		t.Errorf("the part was not replaced:\n%s", r.errs)
 	}
-	r = bench(t, quick(out, "--only", "subject=go-channel consumers=4 procs=2")...)
-	r.want(t, 1, nil, []string{"has 4 cells of mem/matrix, and 4 of them are not measured now", "--fresh"})
+	r = bench(t, quick(out, "--only", "subject=go-channel-bare consumers=4 procs=2")...)
+	r.want(t, 1, nil, []string{"has 2 cells of mem/matrix, and 2 of them are not measured now", "--fresh"})
 	full := quick(out)
 	full = append(full[:2:2], full[3:]...)
 	r = bench(t, full...)
 	r.want(t, 1, nil, []string{"length of the runs: full, and mem/matrix of the document has quick", "--fresh"})
 
-	r = bench(t, quick(out, "--fresh", "--only", "subject=go-channel consumers=4 procs=2")...)
+	r = bench(t, quick(out, "--fresh", "--only", "subject=go-channel-bare consumers=4 procs=2")...)
 	aside, err := filepath.Glob(filepath.Join(filepath.Dir(out), "results.*Z.json"))
 	if err != nil || len(aside) != 1 || r.status != 0 || !strings.Contains(r.errs, aside[0]) {
 		t.Fatalf("status %d, moved aside is %q, said was:\n%s", r.status, aside, r.errs)
 	}
-	if old, fresh := read(t, aside[0]).Backends[0].Matrix, read(t, out).Backends[0].Matrix; len(old.Rows) != 4 || len(fresh.Rows) != 1 {
-		t.Errorf("%d rows are moved aside, %d are fresh, want 4, 1", len(old.Rows), len(fresh.Rows))
+	if old, fresh := read(t, aside[0]).Backends[0].Matrix, read(t, out).Backends[0].Matrix; len(old.Rows) != 2 || len(fresh.Rows) != 1 {
+		t.Errorf("%d rows are moved aside, %d are fresh, want 2, 1", len(old.Rows), len(fresh.Rows))
 	}
 }
 
@@ -115,7 +115,7 @@ func TestBenchInterrupted(t *testing.T) {
 	if _, err := os.Stat(out); err == nil || !strings.Contains(errs, "nothing was measured") || status != statusInterrupted {
 		t.Errorf("interrupted before anything was measured: status %d, said was:\n%s", status, errs)
 	}
-	status, errs = interrupted("[2/4]")
+	status, errs = interrupted("[1/2]")
 	rows := read(t, out).Backends[0].Matrix.Rows
 	missing := 0
 	for i := range rows {
@@ -127,7 +127,7 @@ func TestBenchInterrupted(t *testing.T) {
 			t.Errorf("%s: %+v", rows[i].Cell, rows[i].NotShown)
 		}
 	}
-	if status != statusInterrupted || len(rows) != 4 || missing != 2 || strings.Count(errs, "missing: go-channel") != 2 {
+	if status != statusInterrupted || len(rows) != 2 || missing != 1 || strings.Count(errs, "missing: go-channel-bare") != 1 {
 		t.Errorf("status %d, %d of %d rows are missing, said was:\n%s", status, missing, len(rows), errs)
 	}
 
@@ -135,7 +135,7 @@ func TestBenchInterrupted(t *testing.T) {
 	if r := bench(t, quick(out)...); r.status != 0 {
 		t.Fatal(r.errs)
 	}
-	if _, errs = interrupted("[1/4]"); !strings.Contains(errs, "the old document is "+strings.TrimSuffix(out, "json")) {
+	if _, errs = interrupted("[1/2]"); !strings.Contains(errs, "the old document is "+strings.TrimSuffix(out, "json")) {
 		t.Errorf("the old document is lost:\n%s", errs)
 	}
 }
