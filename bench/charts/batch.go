@@ -64,7 +64,7 @@ func versus(d *document.Document, b *document.Backend, family, title, one, other
 		f.Table.Rows = append(f.Table.Rows, []string{name, medianOf(p.one), medianOf(p.other), quantity.Times(ratio)})
 	}
 	if len(values) == 0 {
-		return []Figure{f.refused(s)}
+		return []Figure{f.refused(s.where(func(r *document.Row) bool { return r.Flow == other }))}
 	}
 	body.x = valueAxis("messages per second", quantity.Rate, values)
 	f.body = body

@@ -168,8 +168,11 @@ func peers(d *document.Document, b *document.Backend) []Figure {
 		}
 	}
 	figures = append(append(figures, peerRatios(d, b)...), peerLatency(d, b)...)
-	return orRefusal(figures, "peers", b.Name+" and its peers",
-		"The document has no rows of other libraries, measured in the same run.")
+	if len(figures) == 0 {
+		return refusal1("peers", b.Name+"-peers", b.Name+" and its peers",
+			"The document has no rows of other libraries, measured in the same run.")
+	}
+	return figures
 }
 
 // methodWord says how rows were measured.

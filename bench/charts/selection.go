@@ -111,20 +111,25 @@ func (s selection) notes(fields []field) []string {
 }
 
 // joined names the cells of a group by the fields in which the selection differs. What is missing of a flow in every cell
-// is named by the flow alone.
+// is named by the flow alone, or by the flow and its codec.
 func (s selection) joined(group selection, fields []field) string {
-	whole := []field{subject, flow}
 	var names []string
-	for _, of := range by(group, func(r *document.Row) string { return label(&r.Cell, whole) }) {
-		name := label(&of.rows[0].Cell, whole)
-		all := s.where(func(r *document.Row) bool { return label(&r.Cell, whole) == name })
-		if name = strings.TrimPrefix(name, Subject(matrix.Wherry)+", "); len(of.rows) == len(all.rows) {
-			names = append(names, name)
-			continue
+	for _, whole := range [][]field{{subject, flow}, {subject, flow, codec}} {
+		rest := group
+		rest.rows = nil
+		for _, of := range by(group, func(r *document.Row) string { return label(&r.Cell, whole) }) {
+			name := label(&of.rows[0].Cell, whole)
+			all := s.where(func(r *document.Row) bool { return label(&r.Cell, whole) == name })
+			if len(of.rows) < len(all.rows) {
+				rest.rows = append(rest.rows, of.rows...)
+				continue
+			}
+			names = append(names, strings.TrimPrefix(name, Subject(matrix.Wherry)+", "))
 		}
-		for _, r := range of.rows {
-			names = append(names, seriesLabel(&r.Cell, fields))
-		}
+		group = rest
+	}
+	for _, r := range group.rows {
+		names = append(names, seriesLabel(&r.Cell, fields))
 	}
 	return strings.Join(names, "; ")
 }

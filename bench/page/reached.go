@@ -16,7 +16,7 @@ func reached(c *content) (string, error) {
 		"- **reached** where the whole interval keeps to it,\n" +
 		"- **not reached** where none of the interval does,\n" +
 		"- **not decided** where the interval contains the bound: the row is too noisy, and its width and what else was counted are all that " +
-		"can be said,\n" +
+		"can be said; and where the run was a quick one, or has too few rounds for an interval,\n" +
 		"- **not measured** where a row is missing or has no value.\n\n" +
 		"Back to [the results](README.md).\n\n")
 	if c.doc == nil {

@@ -2,6 +2,7 @@ package reach
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wherryhq/wherry/bench/charts"
 	"github.com/wherryhq/wherry/bench/document"
@@ -63,13 +64,15 @@ func (b bound) flatLine(backend *document.Backend, cell string, procs, workers i
 			best = r
 		}
 	}
-	v := value{mid: lowest.Summary.Median / best.Summary.Median}
-	v.low, v.high = v.mid, v.mid
-	for _, ratio := range byRound(lowest, best) {
-		v.low, v.high = min(v.low, ratio), max(v.high, ratio)
+	ratios := byRound(lowest, best)
+	if len(ratios) == 0 {
+		return b.missing(cell, "its rows have no round in common")
 	}
-	return b.line(cell, v, "the interval is that of all rounds",
+	slices.Sort(ratios)
+	v := value{ratios[0], (ratios[(len(ratios)-1)/2] + ratios[len(ratios)/2]) / 2, ratios[len(ratios)-1]}
+	line := b.line(cell, v, "the interval is that of all rounds",
 		charts.Name(&lowest.Cell)+" over "+consumersOf(best.Consumers))
+	return line.doubted(backend.Matrix, len(ratios))
 }
 
 // byRound are the ratios of the rates of runs of the same round.

@@ -19,14 +19,14 @@ func isCounted(r *document.Row) bool {
 }
 
 // countLine is a target of instructions, of which a row has as many as its amount says.
-func countLine(goal bound, cell string, r *document.Row, amount func(*document.Code) float64) Line {
+func countLine(p *document.Part, goal bound, cell string, r *document.Row, amount func(*document.Code) float64) Line {
 	if !isCounted(r) {
 		return goal.missing(cell, why(r))
 	}
 	half := r.Code.Instructions * r.Code.Spread
 	mid := amount(r.Code)
 	return goal.line(cell, value{mid - half, mid, mid + half}, allocations(r.Code),
-		"counted, "+charts.Name(&r.Cell))
+		"counted, "+charts.Name(&r.Cell)).doubted(p, fewestRounds)
 }
 
 func all(c *document.Code) float64 { return c.Instructions }
@@ -42,10 +42,10 @@ func allocations(c *document.Code) string {
 
 // liveInstructions are those of publishing and consuming a message.
 func liveInstructions(b *document.Backend) []Line {
-	lines := []Line{countLine(atMost(700, quantity.Whole), consumersOf(1), scenario(b, "live"), all)}
+	lines := []Line{countLine(b.Code, atMost(700, quantity.Whole), consumersOf(1), scenario(b, "live"), all)}
 	for _, n := range side[1:] {
 		name := "live-" + strconv.Itoa(n)
-		lines = append(lines, countLine(atMost(800, quantity.Whole), consumersOf(n), scenario(b, name), all))
+		lines = append(lines, countLine(b.Code, atMost(800, quantity.Whole), consumersOf(n), scenario(b, name), all))
 	}
 	return lines
 }
@@ -67,7 +67,7 @@ func moreLine(b *document.Backend, name string, goal bound) Line {
 	if isCounted(r) && r.Code.More == nil {
 		return goal.missing(cell, "the scenario that it is compared with was not counted")
 	}
-	return countLine(goal, cell, r, extra)
+	return countLine(b.Code, goal, cell, r, extra)
 }
 
 // serviceCost is what a service takes over the hand loop over the driver: instructions, and allocations.
@@ -92,7 +92,8 @@ func blocksLine(b *document.Backend, name string) Line {
 	if blocks < 0.001 && blocks > -0.001 {
 		blocks = 0
 	}
-	return goal.line(cell, value{blocks, blocks, blocks}, "", "counted, "+charts.Name(&r.Cell))
+	line := goal.line(cell, value{blocks, blocks, blocks}, "", "counted, "+charts.Name(&r.Cell))
+	return line.doubted(b.Code, fewestRounds)
 }
 
 // middlewareCost is what each middleware adds.
@@ -122,8 +123,8 @@ func middlewareLine(b *document.Backend, name string, r *document.Row) Line {
 	}
 	half := r.Code.Instructions * r.Code.Spread / times
 	mid := *r.Code.More / times
-	return goal.line("middleware "+name, value{mid - half, mid, mid + half}, allocations(r.Code),
-		"counted, "+charts.Name(&r.Cell))
+	line := goal.line("middleware "+name, value{mid - half, mid, mid + half}, allocations(r.Code), "counted, "+charts.Name(&r.Cell))
+	return line.doubted(b.Code, fewestRounds)
 }
 
 // decode is what the fastest codec takes to decode the body. It may be more where the service keeps up all the same.
@@ -132,5 +133,5 @@ func decode(b *document.Backend) []Line {
 	if serviceLine(b, document.Drain, 1, 0.85).Verdict == Reached {
 		most, cell = 3000, cell+", with the service over ruststream at ≥ 0.85×"
 	}
-	return []Line{countLine(atMost(most, quantity.Whole), cell, scenario(b, "decode-fastjson"), all)}
+	return []Line{countLine(b.Code, atMost(most, quantity.Whole), cell, scenario(b, "decode-fastjson"), all)}
 }

@@ -11,7 +11,7 @@ import (
 
 // rung is an offered load of one consumer, of the peers' part or else of the matrix.
 func rung(b *document.Backend, subject string, rate int) *document.Row {
-	if r := rungIn(b.Peers, subject, rate); r != nil {
+	if r := rungIn(b.Peers, subject, rate); r != nil || subject != matrix.Wherry {
 		return r
 	}
 	return rungIn(b.Matrix, subject, rate)
@@ -60,10 +60,12 @@ func latencyOver(b *document.Backend) []Line {
 		}
 		ours, theirs := float64(of.Load.FromSend.P99), float64(to.Load.FromSend.P99)
 		v := ours / theirs
-		lines = append(lines, goal.line(cell, value{v, v, v},
+		line := goal.line(cell, value{v, v, v},
 			fmt.Sprintf("%s against %s; from the intended time %s; one run of each, so no interval",
 				quantity.Duration(ours), quantity.Duration(theirs), quantity.Duration(float64(of.Load.Latency.P99))),
-			charts.Name(&of.Cell)+" over shove"))
+			charts.Name(&of.Cell)+" over shove")
+		// A peer's row is among the peers.
+		lines = append(lines, line.doubted(b.Peers, fewestRounds))
 	}
 	return lines
 }
@@ -86,7 +88,8 @@ func latencyAt(b *document.Backend) []Line {
 			continue
 		}
 		v := float64(r.Load.Latency.P99)
-		lines = append(lines, goal.line(p.cell, value{v, v, v}, "one run, so no interval", charts.Name(&r.Cell)))
+		line := goal.line(p.cell, value{v, v, v}, "one run, so no interval", charts.Name(&r.Cell))
+		lines = append(lines, line.doubted(p.part, fewestRounds))
 	}
 	return lines
 }

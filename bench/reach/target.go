@@ -136,6 +136,20 @@ func (b bound) line(cell string, v value, beside, from string) Line {
 	}
 }
 
+// fewestRounds is how many rounds an interval is made of, at least.
+const fewestRounds = 3
+
+// doubted takes the verdict back where the part is a quick run, or where there are too few rounds for an interval.
+func (l Line) doubted(p *document.Part, rounds int) Line {
+	switch {
+	case p.Provenance.Quick:
+		l.Verdict, l.Width = NotDecided, "a quick run is no result"
+	case rounds < fewestRounds:
+		l.Verdict, l.Width = NotDecided, "too few rounds for an interval"
+	}
+	return l
+}
+
 // width is half the interval, relative to the median, rounded outward.
 func (v value) width() string {
 	if v.low == v.high || v.mid == 0 {

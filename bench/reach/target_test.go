@@ -174,3 +174,29 @@ func TestFlatnessOfMissingRow(t *testing.T) {
 		t.Errorf("without the row at 8 it is %s, %q, want not measured and the reason", all[0].Verdict, all[0].Value)
 	}
 }
+
+// TestQuickRunsDecideNothing holds that short runs, and ratios of too few rounds, are no claim either way.
+func TestQuickRunsDecideNothing(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	for _, p := range []*document.Part{d.Backends[0].Matrix, d.Backends[0].Code, d.Backends[0].Peers} {
+		p.Provenance.Quick = true
+	}
+	for _, l := range Lines(d) {
+		switch {
+		case l.Verdict == Reached:
+			t.Errorf("%s, %s: reached by a quick run", l.Figure, l.Cell)
+		case l.Verdict == NotReached && l.Value != "not sustained":
+			t.Errorf("%s, %s: not reached by a quick run", l.Figure, l.Cell)
+		}
+	}
+	d = sample.Document()
+	for i := range d.Backends[0].Peers.Ratios {
+		d.Backends[0].Peers.Ratios[i].Rounds = 2
+	}
+	for _, l := range lines(t, d, "live, over Watermill's Router") {
+		if l.Verdict != NotDecided || l.Width != "too few rounds for an interval" {
+			t.Errorf("two rounds are %s, %q, want not decided", l.Verdict, l.Width)
+		}
+	}
+}
