@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -94,7 +95,20 @@ func cells(specs []matrix.Spec) []document.Cell {
 }
 
 // codecs are those of the rows, with their versions.
-func codecs() string { return "encoding/json of " + runtime.Version() }
+func codecs() string {
+	text := "json is encoding/json of " + runtime.Version()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dependency := range info.Deps {
+			if dependency.Path == fastest {
+				text += ", fastjson is on " + dependency.Path + " " + dependency.Version
+			}
+		}
+	}
+	return text
+}
+
+// fastest is the library below the fastest codec that ships.
+const fastest = "github.com/segmentio/encoding"
 
 // benchCodeCommand counts.
 type benchCodeCommand struct {

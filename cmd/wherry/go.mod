@@ -30,6 +30,9 @@ require (
 	github.com/mattn/go-runewidth v0.0.30 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/wherryhq/wherry/codecs/fastjson v0.0.0 // indirect
 	github.com/xo/terminfo v1.0.0 // indirect
 	golang.org/x/image v0.46.0 // indirect
 	golang.org/x/mod v0.43.0 // indirect
