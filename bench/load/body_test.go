@@ -28,9 +28,22 @@ func TestFilling(t *testing.T) {
 			if got, err := b.filling.Append(nil, &v); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("got %s, want %s; %v", got, want, err)
 			}
+			var back note
+			if err := b.filling.Decode(want, &back); err != nil || b.id(&back) != id {
+				t.Errorf("%s is read as %d, %v", want, b.id(&back), err)
+			}
 		}
 		if b.filling.ContentType() != b.codec.ContentType() {
 			t.Errorf("the content type is %q", b.filling.ContentType())
+		}
+	}
+}
+
+func TestFillingRefuses(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{"", `{"id":`, `{"id":7}`, `{"id":x,"payload":""}`, `{"id":4294967296,"payload":""}`, `{"it":7,"payload":""}`} {
+		if err := (filling{}).Decode([]byte(src), new(note)); err == nil {
+			t.Errorf("%s is read", src)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func drain[T any](ctx context.Context, s *stage, b body[T]) Report {
 	}
 	dead := wherry.DeadLetters(topic)
 	at := driver.Source{Topics: []driver.Topic{{Name: dead.Name(), Role: driver.DeadLetter}}}
-	if err := bury(ctx, s, topic); err != nil {
+	if err := bury(ctx, s, topicOf(s, b.filling)); err != nil {
 		return failed("make dead letters: " + err.Error())
 	}
 	id := func(v *wherry.DeadLetter[T]) uint32 { return b.id(&v.Value) }

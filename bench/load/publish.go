@@ -80,7 +80,7 @@ func publishSpan[T any](ctx context.Context, p *wherry.Publisher[T], b *body[T],
 func arrived[T any](ctx context.Context, s *stage, b *body[T], publishers int) (document.Ledger, *document.Reason) {
 	at, messages := s.place(), int64(s.order.Messages)
 	c := &counted[T]{ledger: ledger.New(s.order.Messages), gate: newGate(1), id: b.id}
-	v := start(ctx, wherry.Consume(sourceOf(s, topicOf(s, b.codec)), c.single()))
+	v := start(ctx, wherry.Consume(sourceOf(s, topicOf(s, b.filling)), c.single()))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
 	defer c.gate.open()
 	if err := s.barrier(ctx, c.gate, at, messages); err != nil {
