@@ -207,14 +207,12 @@ func TestLoss(t *testing.T) {
 			lane := b.lane()
 			for id := range uint32(o.Messages) {
 				switch id {
-				case 7: // lost
+				case 7: // It is lost.
 				case 9:
 					lane.Note(9)
 					lane.Note(9)
-				case 11:
-					lane.Note(12)
-					lane.Note(11)
-				case 12:
+				case 11, 12:
+					lane.Note(23 - id)
 				default:
 					lane.Note(id)
 				}

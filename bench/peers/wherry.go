@@ -134,15 +134,16 @@ func consumerOf[T any](b *bed, br *mem.Broker, t wherry.Topic[T], k kind[T]) (*w
 			}
 			return wherry.Ack()
 		}
+		settings := []string{
+			fmt.Sprintf("workers=%d", b.Consumers), fmt.Sprintf("batch_size=%d", batchSize), fmt.Sprintf("batch_age=%v", batchAge),
+		}
 		return wherry.ConsumeBatch(source, handle, wherry.Workers(b.Consumers), wherry.DrainTime(drainFor),
-				wherry.BatchSize(batchSize), wherry.BatchAge(batchAge)), []string{
-				fmt.Sprintf("workers=%d", b.Consumers), fmt.Sprintf("batch_size=%d", batchSize),
-				fmt.Sprintf("batch_age=%v", batchAge),
-			}
+			wherry.BatchSize(batchSize), wherry.BatchAge(batchAge)), settings
 	}
 	workers, concurrency := max(1, b.Workers), b.Consumers/max(1, b.Workers)
+	settings := []string{fmt.Sprintf("workers=%d", workers), fmt.Sprintf("concurrency=%d", concurrency)}
 	return wherry.Consume(source, handlerOf(b, k), wherry.Workers(workers), wherry.Concurrency(concurrency),
-		wherry.DrainTime(drainFor)), []string{fmt.Sprintf("workers=%d", workers), fmt.Sprintf("concurrency=%d", concurrency)}
+		wherry.DrainTime(drainFor)), settings
 }
 
 // handlerOf notes the message, and its time in an offered load. One message value serves a lane, and so names it.

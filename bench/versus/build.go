@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,9 +65,9 @@ func (b *builder) build(ctx context.Context, s *source) (map[string]string, *doc
 	}
 	args, output := s.args, filepath.Join(b.temp, "peers")
 	if s.tool == "go" {
-		args = append(args[:len(args):len(args)], output, ".")
+		args = append(slices.Clip(args), output, ".")
 	}
-	c := exec.CommandContext(ctx, tool, args...) //nolint:gosec // The tools are those of the table above.
+	c := exec.CommandContext(ctx, tool, args...)
 	c.Dir, c.WaitDelay = folder, patience
 	// Without the workspace the module's own versions count, not those that another module of it asks for.
 	c.Env = append(host.Environment(runtime.NumCPU(), nil), "GOWORK=off")
@@ -97,7 +98,7 @@ func lastLine(said string, err error) string {
 		return last
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ProcessState.String()
+		return exit.String()
 	}
 	return err.Error()
 }

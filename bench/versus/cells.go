@@ -1,6 +1,6 @@
 // Package versus measures Wherry beside its peers: Go channels, other libraries for Go, and two for Rust. Each subject is run
-// by a program that is built for the purpose, one run to a process, and the subjects of a comparison take turns, so that a
-// machine whose speed drifts drifts for all of them.
+// by a program that is built for the purpose, one run to a process, and the subjects of a comparison take turns, so that
+// what a machine's speed does in the course of time happens to all of them.
 package versus
 
 import (

@@ -31,7 +31,7 @@ func once(ctx context.Context, path string, s *matrix.Spec, messages int) *progr
 	limited, cancel := context.WithTimeout(ctx, lifetime)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	c := exec.CommandContext(limited, path, o.Args()...) //nolint:gosec // The program was built by this package.
+	c := exec.CommandContext(limited, path, o.Args()...)
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, patience
 	c.Env = host.Environment(s.Procs, nil)
 	err := c.Run()

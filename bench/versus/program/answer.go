@@ -41,7 +41,10 @@ func Read(r io.Reader, o *Options) (*Answer, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("it printed more than one answer")
 	}
-	return a, a.validate(o)
+	if err := a.validate(o); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 func (a *Answer) validate(o *Options) error {

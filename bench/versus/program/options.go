@@ -80,7 +80,10 @@ func Parse(args []string, w io.Writer) (*Options, error) {
 		return nil, fmt.Errorf("%q: an argument without a flag", flags.Arg(0))
 	}
 	o.Method = document.Method(method)
-	return o, o.validate()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 func (o *Options) validate() error {
