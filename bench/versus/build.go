@@ -23,10 +23,13 @@ type source struct {
 	folder string // below the root of the repository
 	tool   string
 	args   []string
-	// built are the programs that come of it, below the folder, by the subjects that they run. An empty path is the output.
+	// built are the programs that come of it, below the root, by the subjects that they run. An empty path is the output.
 	built map[string]string
 	takes time.Duration
 }
+
+// cargoTarget is where cargo puts what it builds, below the root.
+const cargoTarget = ".tmp/cargo"
 
 // goPeers and rustPeers are the two folders of peers. Their modules are no dependencies of this one.
 var (
@@ -41,7 +44,7 @@ var (
 	rustPeers = source{
 		name: "build the peers in Rust", folder: "bench/peers/rust", tool: "cargo",
 		args:  []string{"build", "--release", "--locked", "--quiet"},
-		built: map[string]string{Shove: "target/release/peer-shove", RustStream: "target/release/peer-ruststream"},
+		built: map[string]string{Shove: cargoTarget + "/release/peer-shove", RustStream: cargoTarget + "/release/peer-ruststream"},
 		takes: 80 * time.Second,
 	}
 )
@@ -70,7 +73,9 @@ func (b *builder) build(ctx context.Context, s *source) (map[string]string, *doc
 	c := exec.CommandContext(ctx, tool, args...)
 	c.Dir, c.WaitDelay = folder, patience
 	// Without the workspace the module's own versions count, not those that another module of it asks for.
-	c.Env = append(host.Environment(runtime.NumCPU(), nil), "GOWORK=off")
+	c.Env = host.Environment(runtime.NumCPU(), map[string]string{
+		"GOWORK": "off", "CARGO_TARGET_DIR": filepath.Join(b.root, filepath.FromSlash(cargoTarget)),
+	})
 	if said, err := c.CombinedOutput(); err != nil {
 		if ctx.Err() != nil {
 			return nil, unbuilt(interrupted)
@@ -81,7 +86,7 @@ func (b *builder) build(ctx context.Context, s *source) (map[string]string, *doc
 	for subject, path := range s.built {
 		paths[subject] = output
 		if path != "" {
-			paths[subject] = filepath.Join(folder, filepath.FromSlash(path))
+			paths[subject] = filepath.Join(b.root, filepath.FromSlash(path))
 		}
 	}
 	return paths, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
@@ -42,6 +43,10 @@ func Run(ctx context.Context, o Options, meter progress.Meter) ([]document.Row, 
 	if meter == nil {
 		meter = silent{}
 	}
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return nil, err
+	}
 	temp, err := os.MkdirTemp("", "wherry-peers-")
 	if err != nil {
 		return nil, err
@@ -53,7 +58,7 @@ func Run(ctx context.Context, o Options, meter progress.Meter) ([]document.Row, 
 	}
 	sources := r.needed(o.sources)
 	meter.Plan(append(buildSteps(sources), r.steps()...))
-	r.build(ctx, &builder{root: o.Root, temp: temp, found: o.found}, sources)
+	r.build(ctx, &builder{root: root, temp: temp, found: o.found}, sources)
 	return r.measure(ctx)
 }
 
