@@ -29,7 +29,7 @@ type bars struct {
 const rowHeight = 28.0
 
 // labelWidth is the most that the labels of rows may take.
-const labelWidth = 235.0
+const labelWidth = 262.0
 
 func (b *bar) face() typeface {
 	if b.strong {

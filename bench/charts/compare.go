@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -93,13 +94,11 @@ func (s selection) rates(family, name, title string, l lever) Figure {
 
 // seriesLabel is the label of a line or a bar, which names at least something. The default codec goes without saying.
 func seriesLabel(c *document.Cell, differ []field) string {
+	short := differ
 	if c.Codec == matrix.JSON {
-		differ = without(differ, codec)
+		short = without(differ, codec)
 	}
-	if text := label(c, differ); text != "" {
-		return text
-	}
-	return label(c, []field{subject, flow})
+	return cmp.Or(label(c, short), label(c, differ), label(c, []field{subject, flow}))
 }
 
 // refused turns a figure whose cells have no value into a refusal.

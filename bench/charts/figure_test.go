@@ -131,6 +131,10 @@ func TestLatencyLeavesOutWhatWasNotSustained(t *testing.T) {
 			t.Errorf("%s is drawn, and no rung was sustained", name)
 		}
 	}
+	refusal := named(t, Figures(d), "latency").Refusal
+	if want := "mem, 64 B: 1 consumer, 500/s: reached 100.0 %, at most 5,000 waiting; "; !strings.Contains(refusal, want) {
+		t.Errorf("the refusal is %q, want the account of each rung in it: %q", refusal, want)
+	}
 }
 
 func TestPairsAreNotPassedOver(t *testing.T) {

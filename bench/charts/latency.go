@@ -1,9 +1,11 @@
 package charts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/matrix"
@@ -44,8 +46,7 @@ func dispatchLatency(d *document.Document) []Figure {
 		for _, p := range by(s, func(r *document.Row) int { return r.Payload }) {
 			best := highestRung(p)
 			if best == nil {
-				f.Notes = append(f.Notes, "n/s: "+b.Name+", "+quantity.Size(float64(p.rows[0].Payload))+
-					": no rung was sustained. "+p.why())
+				f.Notes = append(f.Notes, "n/s: "+b.Name+", "+quantity.Size(float64(p.rows[0].Payload))+": "+p.account()+".")
 				continue
 			}
 			name := b.Name + ", " + label(&best.Cell, []field{payload, consumers, offered})
@@ -57,7 +58,8 @@ func dispatchLatency(d *document.Document) []Figure {
 		}
 	}
 	if len(values) == 0 {
-		f.Refusal = "No backend has a rung that was sustained, so there is no latency to show."
+		f.Refusal = "No backend has a rung that was sustained, so there is no latency to show. " +
+			strings.ReplaceAll(strings.Join(f.Notes, " "), "n/s: ", "")
 		return []Figure{f}
 	}
 	body.x = valueAxis("latency; the number is the p99", quantity.Duration, values)
@@ -77,6 +79,20 @@ func highestRung(s selection) *document.Row {
 		}
 	}
 	return best
+}
+
+// account says of each rung why it has no percentiles.
+func (s selection) account() string {
+	words := make([]string, 0, len(s.rows))
+	for _, r := range s.rows {
+		name := label(&r.Cell, []field{consumers, offered})
+		if r.NotShown != nil || r.Load == nil {
+			words = append(words, name+": "+Reason(cmp.Or(r.NotShown, &document.Reason{Code: document.NotMeasured})))
+			continue
+		}
+		words = append(words, fmt.Sprintf("%s: reached %s, at most %s waiting", name, reachedShare(r), quantity.Whole(float64(r.Load.PeakLag))))
+	}
+	return strings.Join(words, "; ")
 }
 
 func quantiles(q *document.Quantiles) []reading {

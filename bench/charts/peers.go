@@ -158,7 +158,7 @@ func peers(d *document.Document, b *document.Backend) []Figure {
 		name := fmt.Sprintf("%s-peers-%s-%s-%d-%dp", b.Name, w.method, slug(w.flow), w.payload, w.procs)
 		title := fmt.Sprintf("%s and its peers: %s, %s, %s", b.Name, flow.word(&s.rows[0].Cell),
 			methodWord(w.method), payload.word(&s.rows[0].Cell))
-		if turned := turning(s, byConsumers); len(turned.rows) == len(s.rows) {
+		if len(s.distinct(func(r *document.Row) int { return r.Consumers })) > 1 {
 			figures = append(figures, s.rates("peers", name, title, byConsumers))
 		} else {
 			differ, _ := differing(s.cells())

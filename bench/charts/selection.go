@@ -100,8 +100,12 @@ func (s selection) notes(fields []field) []string {
 	for _, group := range by(missing, func(r *document.Row) string { return Reason(r.NotShown) }) {
 		notes = append(notes, "n/s: "+s.joined(group, fields)+": "+Reason(group.rows[0].NotShown)+".")
 	}
+	several := slices.Contains(fields, subject)
 	for _, r := range s.rows {
 		for _, n := range r.Notes {
+			if several {
+				n = Subject(r.Subject) + ": " + n
+			}
 			if n = "Note: " + n + "."; !slices.Contains(notes, n) {
 				notes = append(notes, n)
 			}

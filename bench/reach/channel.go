@@ -19,16 +19,26 @@ func overChannel(procs int, least float64) func(*document.Backend) []Line {
 		goal := atLeast(least, quantity.Times)
 		var lines []Line
 		for _, n := range side {
-			of := find(b.Matrix, func(r *document.Row) bool { return isLive(r, matrix.Wherry, n, procs) })
-			to := find(b.Matrix, func(r *document.Row) bool { return isLive(r, matrix.Channel, n, procs) })
-			var ratio *document.Ratio
-			if of != nil && to != nil {
-				ratio = ratioOf(b.Matrix, func(r *document.Ratio) bool { return r.Of == of.Cell && r.To == to.Cell })
+			lines = append(lines, channelLine(goal, b.Matrix, consumersOf(n), n, procs))
+		}
+		// The same cells may have been measured once more beside other libraries, and count as well.
+		for _, n := range side {
+			if find(b.Peers, func(r *document.Row) bool { return isLive(r, matrix.Channel, n, procs) }) != nil {
+				lines = append(lines, channelLine(goal, b.Peers, consumersOf(n)+", among the peers", n, procs))
 			}
-			lines = append(lines, ratioLine(goal, b.Matrix, consumersOf(n), ratio, of, to))
 		}
 		return lines
 	}
+}
+
+func channelLine(goal bound, p *document.Part, cell string, consumers, procs int) Line {
+	of := find(p, func(r *document.Row) bool { return isLive(r, matrix.Wherry, consumers, procs) })
+	to := find(p, func(r *document.Row) bool { return isLive(r, matrix.Channel, consumers, procs) })
+	var ratio *document.Ratio
+	if of != nil && to != nil {
+		ratio = ratioOf(p, func(r *document.Ratio) bool { return r.Of == of.Cell && r.To == to.Cell })
+	}
+	return ratioLine(goal, p, cell, ratio, of, to)
 }
 
 // flat is the lowest median rate over the best, over all consumers: by concurrency, or with a worker for each.

@@ -33,7 +33,7 @@ func overPeer(
 	return func(b *document.Backend) []Line {
 		suits := func(r *document.Row, subject string, n int) bool {
 			return r.Method == method && r.Subject == subject && r.Flow == flow && (payload == 0 || r.Payload == payload) &&
-				(n == 0 || r.Consumers == n)
+				(n == 0 || r.Consumers == n) && r.Workers == 0
 		}
 		cells := consumers
 		if cells == nil {

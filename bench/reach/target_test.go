@@ -92,7 +92,9 @@ func TestLinesOfSample(t *testing.T) {
 		figure string
 		want   []string // cell and verdict
 	}{
-		{"live, over Watermill's Router", []string{"1 consumer reached", "4 consumers reached"}},
+		{"live, over Watermill's Router", []string{
+			"1 consumer reached", "2 consumers reached", "4 consumers reached", "8 consumers reached", "32 consumers reached",
+		}},
 		{"live, instructions per message", []string{
 			"1 consumer reached", "2 consumers not measured", "4 consumers reached", "8 consumers not measured",
 			"32 consumers not measured",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/versus"
 )
 
 // Document is a sample of the caller's own, the same each time.
@@ -43,9 +44,8 @@ func made() *document.Document {
 		Matrix: &document.Part{Provenance: provenance(), Rows: timed(cells), Ratios: matrix.Ratios(cells)},
 		Levers: &document.Part{Provenance: provenance(), Rows: timed(levers)},
 		Code:   &document.Part{Provenance: provenance(), Rows: counted()},
-		Peers:  &document.Part{Provenance: provenance(), Rows: peers()},
+		Peers:  &document.Part{Provenance: provenance(), Rows: peers(), Ratios: versus.Ratios(versus.Cells())},
 	}
-	b.Peers.Ratios = peerRatios(b.Peers.Rows)
 	d := &document.Document{Schema: document.Schema, Host: host(), Backends: []document.Backend{b}}
 	d.Derive()
 	return d
