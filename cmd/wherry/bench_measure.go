@@ -203,7 +203,7 @@ func (r *results) write(s streams, t *task, part *document.Part) error {
 	if err := r.document.Merge(r.host, t.backend, t.part, part); err != nil {
 		return err
 	}
-	if r.aside {
+	if r.aside && r.document.Validate() == nil {
 		moved, err := document.MoveAside(r.name, time.Now())
 		if err != nil {
 			return err
@@ -213,10 +213,21 @@ func (r *results) write(s streams, t *task, part *document.Part) error {
 		}
 		r.aside = false
 	}
-	if err := document.WriteFile(r.name, r.document); err != nil {
-		return fmt.Errorf("what was measured is not valid, which is a mistake of the benchmark:\n%w", err)
+	err := document.WriteFile(r.name, r.document)
+	if invalid, ok := errors.AsType[*document.InvalidError](err); ok {
+		return r.rescue(invalid)
 	}
-	return nil
+	return err
+}
+
+// rescue keeps what took long to measure, for whoever looks into why it is not valid.
+func (r *results) rescue(invalid error) error {
+	name := strings.TrimSuffix(r.name, filepath.Ext(r.name)) + ".invalid.json"
+	data, err := document.Encode(r.document)
+	if err == nil {
+		err = os.WriteFile(name, data, 0o600)
+	}
+	return errors.Join(fmt.Errorf("what was measured is not valid, which is a mistake of the benchmark; it is kept as %s:\n%w", name, invalid), err)
 }
 
 // unfinished are the cells that an interrupt left, and lines for those that failed.

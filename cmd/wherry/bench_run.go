@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry/bench/codecost"
@@ -96,15 +97,15 @@ func cells(specs []matrix.Spec) []document.Cell {
 
 // codecs are those of the rows, with their versions.
 func codecs() string {
-	text := "json is encoding/json of " + runtime.Version()
+	all := []string{"json is encoding/json of " + runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {
 			if dependency.Path == fastest {
-				text += ", fastjson is on " + dependency.Path + " " + dependency.Version
+				all = append(all, "fastjson is on "+dependency.Path+" "+dependency.Version)
 			}
 		}
 	}
-	return text
+	return strings.Join(all, ", ")
 }
 
 // fastest is the library below the fastest codec that ships.
