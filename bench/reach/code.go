@@ -72,8 +72,11 @@ func moreLine(b *document.Backend, name string, goal bound) Line {
 
 // serviceCost is what a service takes over the hand loop over the driver: instructions, and allocations.
 func serviceCost(b *document.Backend) []Line {
-	const name = "consume-json"
-	return []Line{moreLine(b, name, atMost(300, quantity.Whole)), blocksLine(b, name)}
+	var lines []Line
+	for _, name := range []string{"consume-json", "consume-fastjson"} {
+		lines = append(lines, moreLine(b, name, atMost(300, quantity.Whole)), blocksLine(b, name))
+	}
+	return lines
 }
 
 // blocksLine is the target of no more allocations than the scenario that a row is compared with.
