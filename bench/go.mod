@@ -17,6 +17,11 @@ require (
 )
 
 require (
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+)
+
+require (
 	charm.land/bubbletea/v2 v2.0.8 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
@@ -34,6 +39,7 @@ require (
 	github.com/mattn/go-runewidth v0.0.27 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/wherryhq/wherry/codecs/fastjson v0.0.0
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
@@ -41,3 +47,5 @@ require (
 )
 
 replace github.com/wherryhq/wherry => ..
+
+replace github.com/wherryhq/wherry/codecs/fastjson => ../codecs/fastjson

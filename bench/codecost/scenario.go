@@ -53,6 +53,7 @@ func (s Scenario) args() []string {
 const (
 	bytesView = "bytesview"
 	plainJSON = "json"
+	fastJSON  = "fastjson"
 )
 
 func bytesScenario(name, work, over string) Scenario {
@@ -102,7 +103,7 @@ func Scenarios() []Scenario {
 	for _, m := range []string{"recover", "log", "log-on", "limit", "throttle", "breaker", "dedup", "audit", "timeout"} {
 		all = append(all, bytesScenario("middleware-"+m, "consume", "consume").through(m, 1))
 	}
-	for _, c := range []string{plainJSON} {
+	for _, c := range []string{plainJSON, fastJSON} {
 		all = append(all,
 			jsonScenario(c, "decode-"+c, "decode", ""),
 			jsonScenario(c, "encode-"+c, "encode", ""),

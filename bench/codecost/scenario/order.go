@@ -8,7 +8,8 @@ type Order struct {
 
 // A FilledOrder is the whole of that body.
 type FilledOrder struct {
-	Order
+	ID       uint64 `json:"id"`
+	Quantity uint32 `json:"quantity"`
 
 	F0 string `json:"f0"`
 	F1 string `json:"f1"`
@@ -22,7 +23,7 @@ const Body = `{"id":1000000000,"quantity":37,"f0":"0000000000000000","f1":"00000
 // Sample is the order that encodes to [Body].
 func Sample() FilledOrder {
 	const filler = "00000000000000000"
-	return FilledOrder{Order: Order{ID: 1_000_000_000, Quantity: 37}, F0: filler[:16], F1: filler[:16], F2: filler[:16], F3: filler}
+	return FilledOrder{ID: 1_000_000_000, Quantity: 37, F0: filler[:16], F1: filler[:16], F2: filler[:16], F3: filler}
 }
 
 // bodySize is the size of a body that is not decoded.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/codec"
+	"github.com/wherryhq/wherry/codecs/fastjson"
 )
 
 // Work is one run of a scenario.
@@ -97,6 +98,8 @@ func orderCodec[T any](name string) (wherry.Codec[T], error) {
 	switch name {
 	case "json", "":
 		return codec.JSON[T]{}, nil
+	case "fastjson":
+		return fastjson.New[T](), nil
 	default:
 		return nil, fmt.Errorf("unknown codec %q: want bytesview, json or fastjson", name)
 	}

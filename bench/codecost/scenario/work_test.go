@@ -10,7 +10,7 @@ import (
 )
 
 // codecs are those that a scenario may be done with.
-var codecs = []string{"bytesview", "json"}
+var codecs = []string{"bytesview", "json", "fastjson"}
 
 // TestEveryScenarioEnds: each is done, by each codec, with one and with several handlers, and calls back once.
 func TestEveryScenarioEnds(t *testing.T) {
