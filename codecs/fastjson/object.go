@@ -29,7 +29,7 @@ func (s *scan) object(sh *shape, i int) int {
 			if !s.flat && unused < 0 {
 				unused = begin
 			}
-			if uint(i) < uint(len(src)) && src[i] == '"' {
+			if s.at(i) == '"' {
 				i = s.text(i)
 			} else {
 				i = s.skip(s.space(i))
@@ -51,27 +51,25 @@ func (s *scan) object(sh *shape, i int) int {
 			return notPlain
 		}
 		end := i
-		if uint(i) < uint(len(src)) && src[i] <= ' ' {
+		if s.at(i) <= ' ' {
 			i = s.space(i)
 		}
-		if uint(i) >= uint(len(src)) {
-			return notPlain
-		}
-		if src[i] != ',' {
-			if src[i] != '}' {
-				return notPlain
+		switch s.at(i) {
+		case ',':
+			begin = i
+			if i++; s.at(i) <= ' ' {
+				i = s.space(i)
 			}
+			if seen == 0 {
+				begin = i
+			}
+		case '}':
 			if unused >= 0 {
 				s.drop(unused, end)
 			}
 			return s.closed(i)
-		}
-		begin = i
-		if i++; uint(i) < uint(len(src)) && src[i] <= ' ' {
-			i = s.space(i)
-		}
-		if seen == 0 {
-			begin = i
+		default:
+			return notPlain
 		}
 	}
 }
