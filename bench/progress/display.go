@@ -143,15 +143,3 @@ func shortened(text string, letters int) string {
 	}
 	return string(runes[:max(letters-1, 0)]) + "…"
 }
-
-// Silent is a Meter that says nothing, for a program whose Meter must not be nil.
-type Silent struct{}
-
-// Plan says nothing.
-func (Silent) Plan([]Step) {}
-
-// Begin says nothing.
-func (Silent) Begin(string) {}
-
-// End says nothing.
-func (Silent) End(string) {}

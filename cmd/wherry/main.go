@@ -1,5 +1,5 @@
 // Command wherry shows what the toolkit does: `wherry demo` runs an orders service in process and accounts for every
-// order.
+// order, `wherry bench` measures, and reads what was measured.
 package main
 
 import (

@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	var c commands
 	k, err := kong.New(&c,
 		kong.Name("wherry"),
-		kong.Description("Shows what the Wherry toolkit does."),
+		kong.Description("Shows what the Wherry toolkit does, and measures it."),
 		kong.NoDefaultHelp(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(s.out, s.errs),
