@@ -13,9 +13,9 @@ import (
 // A process that was started for one run gives up by itself.
 const lifetime = 2 * time.Minute
 
-// Child measures the [Order] that is its only argument, as JSON, and writes the [Report], as JSON. It also takes the flags
-// of package program, whose answer a report is too. It is the whole of a process that [Run] starts. It returns the exit
-// status: 1 when the arguments cannot be understood, which it says in the report.
+// Child measures the [Order] that is its only argument, as JSON, and writes the [Report], as JSON. It is the whole of a
+// process that [Run] starts. It returns the exit status: 1 when the order cannot be understood, which it says in the
+// report.
 func Child(args []string, stdout io.Writer) int {
 	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	defer cancel()

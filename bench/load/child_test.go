@@ -102,15 +102,6 @@ func TestChildOffered(t *testing.T) {
 	}
 }
 
-// A report of flags is what those who run several programs in turn expect.
-func TestChildByFlags(t *testing.T) {
-	t.Parallel()
-	r, status := child(t, "-subject=wherry", "-method=drain", "-flow=parallel", "-codec=json", "-payload=64", "-consumers=2", "-messages=100", "-procs=2")
-	if status != 0 || r.Run == nil || r.Run.Messages != 98 {
-		t.Errorf("status %d, %+v %+v", status, r.Run, r.None)
-	}
-}
-
 func TestChildRefuses(t *testing.T) {
 	t.Parallel()
 	good := inJSON(t, Order{Backend: "mem", Spec: spec(document.Drain, matrix.Parallel, 1), Messages: 10})
@@ -121,8 +112,7 @@ func TestChildRefuses(t *testing.T) {
 	}{
 		{"no messages", []string{strings.Replace(good, `"messages":10`, `"messages":0`, 1)}, "the order has no messages"},
 		{"no JSON", []string{"{"}, "the order is not understood"},
-		{"no flow", []string{"-flow=sideways", "-messages=1"}, "-flow=sideways: one of publish, publish-batch, parallel"},
-		{"no such flag", []string{"-wrong=1"}, "-wrong"},
+		{"no argument", nil, "one argument, the order as JSON, and there are 0"},
 		{"no backend", []string{strings.Replace(good, `"mem"`, `"men"`, 1)}, `there is no backend "men"`},
 		{"no handler", []string{strings.Replace(good, `"zero"`, `"none"`, 1)}, `there is no handler "none"`},
 		{"no codec", []string{strings.Replace(good, `"bytesview"`, `"xml"`, 1)}, "the codec xml is not part of this program"},

@@ -6,11 +6,13 @@ import (
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/codec"
+	"github.com/wherryhq/wherry/codecs/fastjson"
 )
 
 // codecs are those of JSON bodies, by the name that a cell has for them.
 var codecs = map[string]wherry.Codec[note]{
-	matrix.JSON: codec.JSON[note]{},
+	matrix.JSON:     codec.JSON[note]{},
+	matrix.FastJSON: fastjson.New[note](),
 }
 
 // codecOf returns a codec of JSON bodies. The error is the reason why a cell is not measured.
