@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,10 @@ func showPart(w io.Writer, title string, p *document.Part) {
 	fmt.Fprintf(w, "\n%s\n", strings.ToUpper(title))
 	fmt.Fprintf(w, "wherry %s, commit %s%s, %s, %s, GOMAXPROCS %d, codec %s, broker %s\n", from.Version, from.Commit,
 		dirty(from.Dirty), from.Date, from.Go, from.GOMAXPROCS, from.Codec, from.Broker)
+	fmt.Fprintf(w, "built with %s; children have%s\n", from.BuildFlags, environment(from))
+	if from.Valgrind != "none" {
+		fmt.Fprintf(w, "counted by valgrind %s\n", from.Valgrind)
+	}
 	if from.Quick {
 		fmt.Fprintln(w, "A QUICK RUN, WHOSE FIGURES ARE NO RESULTS")
 	}
@@ -72,6 +77,18 @@ func showPart(w io.Writer, title string, p *document.Part) {
 		g.write(w)
 	}
 	remarks(w, p.Rows)
+}
+
+// environment is what changes figures and was set, or kept, from the processes that were measured.
+func environment(from *document.Provenance) string {
+	if len(from.Environment) == 0 {
+		return " nothing set that changes figures"
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(from.Environment)) {
+		text.WriteString(" " + name + "=" + from.Environment[name])
+	}
+	return text.String()
 }
 
 func dirty(is bool) string {

@@ -64,6 +64,7 @@ func results(t *testing.T, rate int64) *document.Document {
 	matrix.Provenance = document.Provenance{
 		Version: "v0.3.1", Commit: "a61c723", Dirty: true, Date: "2026-12-01T05:00:00Z", Go: "go1.26.8", GOMAXPROCS: 2, BuildFlags: "none",
 		Codec: "encoding/json", Valgrind: "3.22.0", Client: "none", Broker: "mem", Durability: "none", Quick: true,
+		Environment: map[string]string{"GODEBUG": "asyncpreemptoff=1", "GOGC": "cleared"},
 	}
 	host := document.Host{
 		CPU: "Example CPU 9000", Architecture: "amd64", FrequencyMHz: 2900, PhysicalCores: 1, LogicalCores: 2, MemoryBytes: 8 << 30,
