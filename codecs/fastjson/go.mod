@@ -7,6 +7,9 @@ require (
 	github.com/segmentio/encoding v0.5.4
 )
 
-require golang.org/x/sys v0.0.0-20211110154304-99a53858aa08 // indirect
+require (
+	github.com/wherryhq/wherry v0.0.0
+	golang.org/x/sys v0.0.0-20211110154304-99a53858aa08 // indirect
+)
 
 replace github.com/wherryhq/wherry => ../..
