@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/wherryhq/wherry/bench/charts/sample"
@@ -30,7 +31,7 @@ var golden = []string{
 
 func TestDrawGolden(t *testing.T) {
 	t.Parallel()
-	files := drawn(t, sample.Document())
+	files := sampleDrawn(t)
 	if *preview != "" {
 		if err := rendered.Write(*preview, files); err != nil {
 			t.Fatal(err)
@@ -57,7 +58,7 @@ func TestDrawGolden(t *testing.T) {
 
 func TestDrawTwiceTheSame(t *testing.T) {
 	t.Parallel()
-	one, other := drawn(t, sample.Document()), drawn(t, sample.Document())
+	one, other := sampleDrawn(t), drawn(t, sample.Document())
 	for i := range one {
 		if one[i].Name != other[i].Name || !bytes.Equal(one[i].Data, other[i].Data) {
 			t.Errorf("%s differs from one drawing to the next", one[i].Name)
@@ -67,7 +68,7 @@ func TestDrawTwiceTheSame(t *testing.T) {
 
 func TestDrawNothingOverlaps(t *testing.T) {
 	t.Parallel()
-	for _, f := range drawn(t, sample.Document()) {
+	for _, f := range sampleDrawn(t) {
 		legible(t, f)
 	}
 }
@@ -91,20 +92,32 @@ func legible(t *testing.T, f File) {
 	}
 }
 
-func TestDrawNamesEachFile(t *testing.T) {
+func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	d := sample.Document()
 	d.Backends = append(d.Backends, d.Backends[0])
 	seen := map[string]bool{}
-	for _, f := range drawn(t, d) {
+	for _, f := range Figures(d) {
 		if seen[f.Name] {
-			t.Errorf("two pictures are called %s", f.Name)
+			t.Errorf("two figures are called %s", f.Name)
 		}
 		seen[f.Name] = true
 	}
-	if !seen["mem-payload-light.svg"] || !seen["mem-payload-2-dark.svg"] {
+	if !seen["mem-payload"] || !seen["mem-payload-2"] {
 		t.Error("the second of two figures of one name is not numbered")
 	}
+}
+
+// ofSample are the pictures of the sample, drawn once.
+var ofSample = sync.OnceValues(func() ([]File, error) { return Draw(sample.Document()) })
+
+func sampleDrawn(t *testing.T) []File {
+	t.Helper()
+	files, err := ofSample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 func drawn(t *testing.T, d *document.Document) []File {

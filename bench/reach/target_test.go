@@ -131,7 +131,7 @@ func TestMiddlewareIsDividedByTheirNumber(t *testing.T) {
 	four := code.Rows[i]
 	four.Flow = "middleware-4"
 	code.Rows = append(code.Rows, four)
-	d.Derive()
+	code.Derive()
 	all := lines(t, d, "each middleware")
 	one, each := all[0], all[len(all)-2]
 	if one.Value != "11 (11 to 11)" || each.Value != "3 (3 to 3)" {
@@ -167,10 +167,9 @@ func TestFlatnessOfMissingRow(t *testing.T) {
 	for i := range d.Backends[0].Matrix.Rows {
 		r := &d.Backends[0].Matrix.Rows[i]
 		if isLive(r, matrix.Wherry, 8, 2) {
-			r.Runs, r.NotShown = nil, &document.Reason{Code: document.Failed, Text: "a message was lost"}
+			r.Runs, r.Summary, r.NotShown = nil, nil, &document.Reason{Code: document.Failed, Text: "a message was lost"}
 		}
 	}
-	d.Derive()
 	all := lines(t, d, "live, the lowest rate over the best, by concurrency")
 	if all[0].Verdict != NotMeasured || all[0].Value != "8 consumers: failed, a message was lost" {
 		t.Errorf("without the row at 8 it is %s, %q, want not measured and the reason", all[0].Verdict, all[0].Value)
