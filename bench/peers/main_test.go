@@ -107,6 +107,13 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+func TestDrainGoCloud(t *testing.T) {
+	t.Parallel()
+	o := options("gocloud", document.Drain)
+	o.Codec, o.Messages, o.Consumers = "json", 2_000, 2
+	kept(t, answer(t, o), o)
+}
+
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	o := options("wherry", document.Offered)
@@ -132,7 +139,7 @@ func TestUnsupported(t *testing.T) {
 	}{
 		{program.Options{Subject: "watermill", Method: document.Drain}, "keeps none for one that comes later"},
 		{program.Options{Subject: "watermill-router", Method: document.Drain}, "keeps none for one that comes later"},
-		{program.Options{Subject: "gocloud", Method: document.Drain}, "looks at every message"},
+		{program.Options{Subject: "gocloud", Method: document.Drain}, "with JSON bodies"},
 		{program.Options{Subject: "benthos", Method: document.Drain}, "no corpus"},
 		{program.Options{Subject: "go-channel", Method: document.Drain}, "channel"},
 		{program.Options{Subject: "go-channel", Method: document.Live, Payload: 100}, "room for 64 bytes"},

@@ -113,10 +113,13 @@ func drains() []matrix.Spec {
 				all = append(all, drain(cell(matrix.Wherry, matrix.Parallel, payload, n, codec, matrix.Processors), turn))
 			}
 			all = append(all, drain(cell(Shove, matrix.Parallel, payload, n, matrix.JSON, matrix.Processors), turn))
+			if payload == smallest {
+				all = append(all, drain(cell(GoCloud, matrix.Parallel, payload, n, matrix.JSON, matrix.Processors), turn))
+			}
 		}
 	}
-	// Those of the libraries for Go that have no backlog say so.
-	for _, subject := range []string{Watermill, GoCloud, Benthos} {
+	// Those of the libraries for Go that keep no backlog say so.
+	for _, subject := range []string{Watermill, WatermillRouter, Benthos} {
 		all = append(all, drain(cell(subject, matrix.Parallel, smallest, 1, matrix.JSON, matrix.Processors), "drain by "+subject))
 	}
 	return all

@@ -23,7 +23,9 @@ const FIRST_ID: u64 = 1_000_000_000;
 #[subscriber("orders")]
 async fn consume(order: &Order, ctx: &mut Context<'_, (), Arc<Book>>) -> HandlerOutcome {
     black_box(order.quantity);
-    ctx.state().note_alone(order.id.wrapping_sub(FIRST_ID));
+    let book = ctx.state();
+    book.hold().await;
+    book.note_alone(order.id.wrapping_sub(FIRST_ID));
     HandlerOutcome::ack()
 }
 

@@ -44,6 +44,7 @@ impl MessageHandler<Bench> for Handler {
         if let Some(clock) = self.clock.get() {
             clock.handled(body.id);
         }
+        self.book.hold().await;
         self.book.note(body.id);
         Outcome::Ack
     }
@@ -55,6 +56,7 @@ impl BatchMessageHandler<Bench> for BatchHandler {
     type Context = ();
 
     async fn handle_batch(&self, bodies: Vec<(Body, MessageMetadata)>, _: &()) -> Outcome {
+        self.0.hold().await;
         for (body, _) in &bodies {
             self.0.note(body.id);
         }

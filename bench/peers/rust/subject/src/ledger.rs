@@ -29,6 +29,7 @@ struct Shared {
     waiting: AtomicUsize, // consumers that have not handled a message
     start: OnceLock<Mark>,
     end: OnceLock<Mark>,
+    opened: Notify,
     done: Notify,
 }
 
@@ -50,6 +51,7 @@ impl Ledger {
             waiting: AtomicUsize::new(consumers),
             start: OnceLock::new(),
             end: OnceLock::new(),
+            opened: Notify::new(),
             done: Notify::new(),
         });
         let book = || {
@@ -192,20 +194,32 @@ impl Book {
             let _ = self.shared.end.set(self.shared.mark());
             self.shared.done.notify_one();
         }
-        if !self.attached.load(Ordering::Relaxed) && !self.attached.swap(true, Ordering::Relaxed) {
-            self.attach();
-        }
     }
 
-    #[cold]
-    fn attach(&self) {
-        if self.shared.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let _ = self.shared.start.set(self.shared.mark());
+    /// Holds a consumer of a drain at its first message until every consumer has one. Then the window opens.
+    pub async fn hold(&self) {
+        if !self.attached.load(Ordering::Relaxed) && !self.attached.swap(true, Ordering::Relaxed) {
+            self.shared.hold().await;
         }
     }
 }
 
 impl Shared {
+    #[cold]
+    async fn hold(&self) {
+        if self.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let _ = self.start.set(self.mark());
+            self.opened.notify_waiters();
+        }
+        loop {
+            let opened = self.opened.notified();
+            if self.start.get().is_some() {
+                return;
+            }
+            opened.await;
+        }
+    }
+
     fn mark(&self) -> Mark {
         Mark {
             at: Instant::now(),
@@ -233,17 +247,22 @@ mod tests {
         assert!(ledger.merge().unwrap_err().contains("never published"));
     }
 
-    #[test]
-    fn opens_when_every_consumer_has_handled_one() {
+    #[tokio::test]
+    async fn opens_when_every_consumer_has_one() {
         let ledger = Ledger::new(10, 2);
-        ledger.book(0).note(0);
-        ledger.book(0).note(1);
-        assert!(ledger.shared.start.get().is_none());
-        ledger.book(1).note(2);
-        assert_eq!(ledger.shared.start.get().unwrap().handled, 3);
-        for id in 3..10 {
+        let first = ledger.book(0);
+        let held = tokio::spawn(async move {
+            first.hold().await;
+            first.note(0);
+        });
+        tokio::task::yield_now().await;
+        assert_eq!((ledger.handled(), held.is_finished()), (0, false));
+        ledger.book(1).hold().await;
+        held.await.unwrap();
+        for id in 1..10 {
             ledger.book(1).note(id);
         }
-        assert_eq!(ledger.window().unwrap().1.handled, 10);
+        let (start, end) = ledger.window().unwrap();
+        assert_eq!((start.handled, end.handled), (0, 10));
     }
 }
