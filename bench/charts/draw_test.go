@@ -103,6 +103,12 @@ func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
 		}
 		seen[f.Name] = true
 	}
+	for i, f := range Figures(sample.Document()) {
+		files := sampleDrawn(t)
+		if files[2*i].Name != f.Light() || files[2*i+1].Name != f.Dark() {
+			t.Errorf("%s is drawn as %s and %s", f.Name, files[2*i].Name, files[2*i+1].Name)
+		}
+	}
 	if !seen["mem-payload"] || !seen["mem-payload-2"] {
 		t.Error("the second of two figures of one name is not numbered")
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/wherryhq/wherry/bench/charts"
@@ -31,9 +32,18 @@ func texts(t *testing.T, files []File, err error) map[string]string {
 	return all
 }
 
+// sampled are the pages of the sample, made once.
+var sampled = sync.OnceValues(func() ([]File, error) { return Render(sample.Document()) })
+
+func samplePages(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := sampled()
+	return texts(t, files, err)
+}
+
 func TestRenderTwiceTheSame(t *testing.T) {
 	t.Parallel()
-	one, other := pagesOf(t, sample.Document()), pagesOf(t, sample.Document())
+	one, other := samplePages(t), pagesOf(t, sample.Document())
 	for name, text := range one {
 		if text != other[name] {
 			t.Errorf("%s differs from one time to the next", name)
@@ -45,19 +55,18 @@ func TestRenderTwiceTheSame(t *testing.T) {
 func TestResultsShowEveryChart(t *testing.T) {
 	t.Parallel()
 	d := sample.Document()
-	page := pagesOf(t, d)["README.md"]
-	files, err := charts.Draw(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if n := strings.Count(page, `"charts/`+f.Name+`"`); n != 1 {
-			t.Errorf("%s is on the page %d times, want once", f.Name, n)
+	page := samplePages(t)["README.md"]
+	figures := charts.Figures(d)
+	for _, f := range figures {
+		for _, name := range []string{f.Light(), f.Dark()} {
+			if n := strings.Count(page, `"charts/`+name+`"`); n != 1 {
+				t.Errorf("%s is on the page %d times, want once", name, n)
+			}
 		}
 	}
 	shown := regexp.MustCompile(`(?:src|srcset)="charts/[^"]+"`).FindAllString(page, -1)
-	if len(shown) != len(files) {
-		t.Errorf("the page shows %d pictures, want the %d that are drawn", len(shown), len(files))
+	if len(shown) != 2*len(figures) {
+		t.Errorf("the page shows %d pictures, want two of each of %d figures", len(shown), len(figures))
 	}
 	for _, family := range charts.Families() {
 		if !strings.Contains(page, "\n## "+family.Title+"\n") {
@@ -69,7 +78,7 @@ func TestResultsShowEveryChart(t *testing.T) {
 func TestRowsHasEveryRow(t *testing.T) {
 	t.Parallel()
 	d := sample.Document()
-	page := pagesOf(t, d)["rows.md"]
+	page := samplePages(t)["rows.md"]
 	for _, p := range parts(d) {
 		for i := range p.Rows {
 			if name := escaped(charts.Name(&p.Rows[i].Cell)); !strings.Contains(page, "| "+name+" |") {
@@ -93,7 +102,7 @@ func TestRowsHasEveryRow(t *testing.T) {
 // TestTablesAreEven holds that each row of a table has as many cells as its head.
 func TestTablesAreEven(t *testing.T) {
 	t.Parallel()
-	for name, text := range pagesOf(t, sample.Document()) {
+	for name, text := range samplePages(t) {
 		columns := 0
 		for n, line := range strings.Split(text, "\n") {
 			if !strings.HasPrefix(line, "|") {
@@ -178,7 +187,7 @@ func TestProvenanceOfEachPartIsOnThePage(t *testing.T) {
 
 func TestHarnessIsStated(t *testing.T) {
 	t.Parallel()
-	pages := pagesOf(t, sample.Document())
+	pages := samplePages(t)
 	for _, name := range []string{"method.md", "numbers.md"} {
 		if !strings.Contains(pages[name], "- mem: a note in the ledger takes 18 ns to 19 ns. Of a message that takes 1 µs that is at most 1.9 %.") {
 			t.Errorf("%s does not say what the harness adds", name)
