@@ -105,13 +105,15 @@ func (b *MessageBatch[T]) Outcome(i int) (Outcome, bool) {
 type batch struct {
 	outcomes []Outcome
 	isSet    []bool
+	anySet   bool
 }
 
-func (b *batch) set(at int, o Outcome) { b.outcomes[at], b.isSet[at] = o, true }
+func (b *batch) set(at int, o Outcome) { b.outcomes[at], b.isSet[at], b.anySet = o, true, true }
 
 func (b *batch) reset(n int) {
 	b.outcomes = resize(b.outcomes, n)
 	b.isSet = resize(b.isSet, n)
+	b.anySet = false
 	clear(b.outcomes)
 	clear(b.isSet)
 }
@@ -124,9 +126,9 @@ func resize[E any](s []E, n int) []E {
 	return s[:n]
 }
 
-// batchFunc takes deliveries through decoding, middleware and handler, and appends an outcome for each to dst. It calls
-// panicked when the handler panics.
-type batchFunc func(ctx context.Context, ds []*driver.Delivery, dst []Outcome, panicked func(v any) error) []Outcome
+// batchFunc takes deliveries through decoding, middleware and handler. It returns an outcome for each, until the next call,
+// or nil and one for all. It calls panicked when the handler panics.
+type batchFunc func(ctx context.Context, ds []*driver.Delivery, panicked func(v any) error) (each []Outcome, all Outcome)
 
 // bindBatch is to a [BatchHandler] what bindHandler is to a [Handler].
 func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []BatchMiddleware) batchFunc {
@@ -143,32 +145,50 @@ func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []B
 			panic("a middleware returned nil") //nolint:forbidigo // It becomes an error where the lanes are built.
 		}
 	}
-	decode := bindDecode(t.codec)
-	return func(ctx context.Context, ds []*driver.Delivery, dst []Outcome, panicked func(any) error) []Outcome {
+	decode := decoderOf(t.codec)
+	return func(ctx context.Context, ds []*driver.Delivery, panicked func(any) error) ([]Outcome, Outcome) {
 		b.reset(len(ds))
 		b.live = b.live[:0]
 		for len(b.messages) < len(ds) {
 			b.messages = append(b.messages, &Message[T]{codec: t.codec, message: message{consumer: c}})
 		}
-		for i, d := range ds {
-			m := b.messages[i]
-			m.d = d
-			if err := decode(d, &m.Value); err != nil {
-				b.set(i, undecodable(d, err))
-				continue
-			}
-			b.live = append(b.live, i)
+		for i := 0; i < len(ds); {
+			i = b.decodeFrom(i, ds, &decode)
 		}
+		var rest Outcome
 		if len(b.live) > 0 {
-			rest := callBatch(ctx, next, b, panicked)
-			for i := range ds {
-				if !b.isSet[i] {
-					b.outcomes[i] = rest
-				}
+			rest = callBatch(ctx, next, b, panicked)
+		}
+		if !b.anySet {
+			return nil, rest
+		}
+		for i := range ds {
+			if !b.isSet[i] {
+				b.outcomes[i] = rest
 			}
 		}
-		return append(dst, b.outcomes...)
+		return b.outcomes, rest
 	}
+}
+
+// decodeFrom decodes ds from number i on, to the end or to one whose codec panics, and returns where the rest begins.
+func (b *MessageBatch[T]) decodeFrom(i int, ds []*driver.Delivery, decode *decoder[T]) (rest int) {
+	defer func() {
+		if v := recover(); v != nil {
+			b.set(i, undecodable(ds[i], codecPanic(v)))
+			rest = i + 1
+		}
+	}()
+	for ; i < len(ds); i++ {
+		m := b.messages[i]
+		m.d = ds[i]
+		if err := decode.decode(ds[i], &m.Value); err != nil {
+			b.set(i, undecodable(ds[i], err))
+			continue
+		}
+		b.live = append(b.live, i)
+	}
+	return i
 }
 
 // callBatch calls next. A panic is a retry of what was not set before it.

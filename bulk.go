@@ -12,12 +12,12 @@ import (
 type bulk struct {
 	run      batchFunc
 	held     []*driver.Delivery // in hand; the worker's lock guards it
-	passed   []*driver.Delivery // of those, what may reach the handler
+	passed   []*driver.Delivery // of those, what may reach the handler, where something may not
+	calling  []*driver.Delivery // what the handler was called with
 	panicked func(v any) error
 
 	// Used again for each batch.
 	outcomes    []Outcome
-	answers     []Outcome
 	refused     []refusal
 	settlements []driver.Settlement
 	moves       []*move
@@ -25,7 +25,7 @@ type bulk struct {
 
 func newBulk(l *lane) *bulk {
 	b := &bulk{run: l.w.r.c.newBulk(l.w.r.c)}
-	b.panicked = func(v any) error { return l.panicked(v, b.passed[0].ID.String()) }
+	b.panicked = func(v any) error { return l.panicked(v, b.calling[0].ID.String()) }
 	return b
 }
 
@@ -36,7 +36,8 @@ func (l *lane) rounds() {
 		if batch == nil {
 			return
 		}
-		l.settleBatch(batch, l.handleBatch(batch))
+		each, all := l.handleBatch(batch)
+		l.settleBatch(batch, each, all)
 	}
 }
 
@@ -78,9 +79,8 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 		if len(b.held) > 0 && w.nextIsSuspectLocked() {
 			break // it has a batch of its own
 		}
-		if d := w.popLocked(); d != nil {
-			b.held = append(b.held, d)
-			bytes += d.Size()
+		if n := w.addLocked(b, spec.batchSize, spec.batchBytes-bytes); n > 0 {
+			bytes += n
 			continue
 		}
 		if !w.roomLocked() && w.owingLocked() {
@@ -101,58 +101,97 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 	return b.held
 }
 
-// handleBatch takes a batch to outcomes, in its order. What must not reach the handler is taken out before.
-func (l *lane) handleBatch(batch []*driver.Delivery) []Outcome {
+// addLocked adds to a batch what is there, until it has size messages or room bytes more, and returns how many bytes it
+// added, counting at least one for each message.
+func (w *worker) addLocked(b *bulk, size, room int) int {
+	bytes := 0
+	for len(b.held) < size && bytes < room && (len(b.held) == 0 || !w.nextIsSuspectLocked()) {
+		d := w.popLocked()
+		if d == nil {
+			break
+		}
+		b.held = append(b.held, d)
+		bytes += max(d.Size(), 1)
+	}
+	return bytes
+}
+
+// handleBatch takes a batch to outcomes, in its order, or to one for all where each is nil. What must not reach the handler
+// is taken out before.
+func (l *lane) handleBatch(batch []*driver.Delivery) (each []Outcome, all Outcome) {
+	for _, d := range batch {
+		if refuse(l.spec, d) != 0 {
+			return l.handlePassed(batch), Outcome{}
+		}
+	}
+	return l.callBatch(batch)
+}
+
+// handlePassed is handleBatch where something is refused.
+func (l *lane) handlePassed(batch []*driver.Delivery) []Outcome {
 	b := l.bulk
-	spec := &l.w.r.c.spec
 	b.outcomes = resize(b.outcomes, len(batch))
 	b.refused = resize(b.refused, len(batch))
 	b.passed = b.passed[:0]
 	for i, d := range batch {
-		if b.refused[i] = refuse(spec, d); b.refused[i] == 0 {
+		if b.refused[i] = refuse(l.spec, d); b.refused[i] == 0 {
 			b.passed = append(b.passed, d)
 		}
 	}
-	passed := l.callBatch(b.passed)
+	each, all := l.callBatch(b.passed)
 	at := 0
 	for i, d := range batch {
-		if b.refused[i] != 0 {
-			b.outcomes[i] = refused(spec, d, b.refused[i])
+		switch {
+		case b.refused[i] != 0:
+			b.outcomes[i] = refused(l.spec, d, b.refused[i])
 			continue
+		case each != nil:
+			b.outcomes[i] = each[at]
+		default:
+			b.outcomes[i] = all
 		}
-		b.outcomes[i] = passed[at]
 		at++
 	}
 	return b.outcomes
 }
 
 // callBatch calls the handler for the messages that may reach it.
-func (l *lane) callBatch(ds []*driver.Delivery) []Outcome {
+func (l *lane) callBatch(ds []*driver.Delivery) (each []Outcome, all Outcome) {
 	if len(ds) == 0 {
-		return nil
+		return nil, Outcome{}
 	}
 	b := l.bulk
-	b.answers = b.run(l.ctx, ds, b.answers[:0], b.panicked)
+	b.calling = ds
+	each, all = b.run(l.ctx, ds, b.panicked)
 	l.ctx.end(ErrReturned)
-	return b.answers
+	return each, all
 }
 
 // settleBatch decides every message of a batch. The copies of one batch reach their mover together.
-func (l *lane) settleBatch(batch []*driver.Delivery, outcomes []Outcome) {
+func (l *lane) settleBatch(batch []*driver.Delivery, each []Outcome, all Outcome) {
 	w := l.w
+	if each == nil && all.kind == KindAck && !w.r.listening() {
+		w.handOverDone(l, batch)
+		return
+	}
+	outcomeOf := func(i int) Outcome {
+		if each == nil {
+			return all
+		}
+		return each[i]
+	}
 	if w.r.listening() {
 		for i, d := range batch {
-			l.tell(d, outcomes[i])
+			l.tell(d, outcomeOf(i))
 		}
 	}
 	settlements, moves := l.bulk.settlements[:0], l.bulk.moves[:0]
 	for i, d := range batch {
-		s, m := w.decide(l, d, outcomes[i])
-		if m != nil {
+		if s, m := w.decide(l, d, outcomeOf(i)); m != nil {
 			moves = append(moves, m)
-			continue
+		} else {
+			settlements = append(settlements, s)
 		}
-		settlements = append(settlements, s)
 	}
 	w.handOver(l, settlements, moves)
 	clear(moves)

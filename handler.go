@@ -43,34 +43,18 @@ type laneFunc func(l *lane, d *driver.Delivery) Outcome
 // bindHandler is where types end: what it returns no longer knows T, and the engine below it has no type parameters.
 func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Middleware) laneFunc {
 	m := &Message[T]{codec: t.codec, message: message{consumer: c}}
-	codec, reuses := t.codec, codecReuses(t.codec)
-	whole, _ := codec.(deliveryDecoder[T])
-	var next Next
-	if len(chain) > 0 {
-		next = wrapHandler(m, h, chain)
+	decode := decoderOf(t.codec)
+	if decode.whole == nil && len(chain) == 0 {
+		return bindDirect(m, h, decode.reuses)
 	}
-	if whole == nil && next == nil {
-		return bindDirect(m, h, reuses)
-	}
+	next := wrapHandler(m, h, chain)
 	return func(l *lane, d *driver.Delivery) Outcome {
 		m.d = d
-		if !reuses {
-			var zero T
-			m.Value = zero
-		}
-		var err error
 		l.decoding = true
-		if whole == nil {
-			err = codec.Decode(d.Body, &m.Value)
-		} else {
-			err = whole.decodeDelivery(d, &m.Value)
-		}
+		err := decode.decode(d, &m.Value)
 		l.decoding = false
 		if err != nil {
 			return undecodable(d, err)
-		}
-		if next == nil {
-			return h(l.ctx, m)
 		}
 		return next(l.ctx, m)
 	}
@@ -122,25 +106,40 @@ type deliveryDecoder[T any] interface {
 	decodeDelivery(d *driver.Delivery, v *T) error
 }
 
-// bindDecode chooses once how a delivery becomes a value, for callers that no lane recovers for: a codec that panics has
-// refused the body. The value is zeroed before, unless the codec uses it again.
-func bindDecode[T any](c Codec[T]) func(d *driver.Delivery, v *T) error {
-	reuses := codecReuses(c)
+// A decoder is how deliveries become values, chosen once.
+type decoder[T any] struct {
+	codec  Codec[T]
+	whole  deliveryDecoder[T] // nil for a codec that needs only the body
+	reuses bool
+}
+
+func decoderOf[T any](c Codec[T]) decoder[T] {
 	whole, _ := c.(deliveryDecoder[T])
+	return decoder[T]{codec: c, whole: whole, reuses: codecReuses(c)}
+}
+
+// decode sets *v, which is zeroed before, unless the codec uses it again.
+func (dec *decoder[T]) decode(d *driver.Delivery, v *T) error {
+	if !dec.reuses {
+		var zero T
+		*v = zero
+	}
+	if dec.whole != nil {
+		return dec.whole.decodeDelivery(d, v)
+	}
+	return dec.codec.Decode(d.Body, v)
+}
+
+// bindDecode is decode for callers that nobody recovers for: a codec that panics has refused the body.
+func bindDecode[T any](c Codec[T]) func(d *driver.Delivery, v *T) error {
+	dec := decoderOf(c)
 	return func(d *driver.Delivery, v *T) (err error) {
 		defer func() {
 			if v := recover(); v != nil {
 				err = codecPanic(v)
 			}
 		}()
-		if !reuses {
-			var zero T
-			*v = zero
-		}
-		if whole != nil {
-			return whole.decodeDelivery(d, v)
-		}
-		return c.Decode(d.Body, v)
+		return dec.decode(d, v)
 	}
 }
 

@@ -196,11 +196,7 @@ func (l *lane) broken(v any) driver.Settlement {
 	l.ctx.end(ErrReturned)
 	o := l.outcomeOfPanic(v, held[0])
 	if l.bulk != nil {
-		outcomes := make([]Outcome, len(held))
-		for i := range outcomes {
-			outcomes[i] = o
-		}
-		l.settleBatch(held, outcomes)
+		l.settleBatch(held, nil, o)
 		return driver.Settlement{}
 	}
 	if l.w.r.listening() {

@@ -58,6 +58,23 @@ func (w *worker) handOver(l *lane, settlements []driver.Settlement, moves []*mov
 	w.mu.Unlock()
 }
 
+// handOverDone is handOver of a batch that is done.
+func (w *worker) handOverDone(l *lane, batch []*driver.Delivery) {
+	w.mu.Lock()
+	if w.late || w.done {
+		w.mu.Unlock()
+		w.tellTooLate(len(batch))
+		return
+	}
+	out := w.out.batch
+	for _, d := range batch {
+		out = append(out, driver.Settlement{Delivery: d, Verdict: driver.Done})
+	}
+	w.out.batch = out
+	w.finishLocked(l)
+	w.mu.Unlock()
+}
+
 // moveLocked hands moves to their movers, those of one mover together.
 func (w *worker) moveLocked(ms []*move) {
 	for _, out := range [...]*outlet{w.r.retries, w.r.dead} {

@@ -149,20 +149,28 @@ func (c *publisherCore) open(out *outlet) {
 func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption) error {
 	c := &p.core
 	e := c.take()
-	if c.accept != nil && len(opts) == 0 && v != nil && !c.closed.Load() && ctx.Err() == nil {
-		// The way of most messages in process.
-		body, err := p.topic.codec.Append(e.body[:0], v)
-		if err == nil && len(body) <= c.maxBody {
-			r := &e.rec[0]
-			r.Body, r.ID.Seq, r.Control.Published = body, c.seq.Add(1), c.clock.now()
-			if c.accept.Accept(r) {
-				e.body = r.Body
-				c.give(e)
-				return nil
-			}
-		}
+	if c.accept != nil && len(opts) == 0 && p.accepted(ctx, e, v) {
+		c.give(e)
+		return nil
 	}
 	return p.publish(ctx, e, v, opts)
+}
+
+// accepted reports whether the broker took the message at once, which is the way of most messages in process.
+func (p *Publisher[T]) accepted(ctx context.Context, e *encoding, v *T) bool {
+	c := &p.core
+	if v == nil || c.closed.Load() || ctx.Err() != nil {
+		return false
+	}
+	body, err := p.topic.codec.Append(e.body[:0], v)
+	if err != nil || len(body) > c.maxBody {
+		return false
+	}
+	r := &e.rec[0]
+	r.Body, r.ID.Seq, r.Control.Published = body, c.seq.Add(1), c.clock.now()
+	taken := c.accept.Accept(r)
+	e.body = r.Body
+	return taken
 }
 
 // publish is Publish for every message, broker and state.
@@ -191,8 +199,14 @@ func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...
 		}
 	}
 	r := batchRun{core: &p.core, most: p.core.chunk()}
+	atOnce := p.core.accept != nil && len(opts) == 0
 	for v := range vs {
 		e := p.core.take()
+		if atOnce && len(r.batch) == 0 && p.accepted(ctx, e, v) {
+			p.core.give(e)
+			r.total++
+			continue
+		}
 		if err := p.encode(e, v, opts); err != nil {
 			r.failed(e, err)
 			continue

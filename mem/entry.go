@@ -82,19 +82,6 @@ func (e *entry) fill(r *driver.Record, size int) {
 	e.fillPlain(r)
 }
 
-// accept fills the entry with a record of nothing but a body, and exchanges its buffer for the record's. A buffer that is
-// much larger than what is in it stays where it is.
-func (e *entry) accept(r *driver.Record) {
-	d := &e.delivery
-	e.size, e.count = len(r.Body), 0
-	if cap(r.Body) <= small || cap(r.Body) < 2*len(r.Body) {
-		d.Body, r.Body = r.Body, d.Body[:0]
-	} else {
-		d.Body, r.Body = append(d.Body[:0], r.Body...), r.Body[:0]
-	}
-	e.fillPlain(r)
-}
-
 // isPlain reports whether a record has nothing but a body. Such a record fits an entry that has nothing else either: one
 // that is new, or was stripped.
 func isPlain(r *driver.Record) bool {

@@ -47,7 +47,9 @@ func (s *sender) Limits() driver.SendLimits {
 	return driver.SendLimits{Batch: s.b.cfg.SendBatch, MaxRecord: s.b.cfg.MaxRecord}
 }
 
-// Accept takes a record of nothing but a body, where there is room: that is one lock and no copy.
+// Accept takes a record of nothing but a body, where there is room: that is one lock and no copy. Its buffer is exchanged
+// for that of the entry. One that is much larger than what is in it is copied instead, or a full queue of small records
+// would hold as many large buffers.
 func (s *sender) Accept(r *driver.Record) bool {
 	size := len(r.Body)
 	q := s.route.Load().only
@@ -60,7 +62,13 @@ func (s *sender) Accept(r *driver.Record) bool {
 		return false
 	}
 	e := q.spare()
-	e.accept(r)
+	if cap(r.Body) <= small || cap(r.Body) < 2*size {
+		e.delivery.Body, r.Body = r.Body, e.delivery.Body[:0]
+	} else {
+		e.delivery.Body, r.Body = append(e.delivery.Body[:0], r.Body...), r.Body[:0]
+	}
+	e.size, e.count = size, 0
+	e.fillPlain(r)
 	q.push(e)
 	if len(q.idle) == 0 {
 		q.mu.Unlock()
