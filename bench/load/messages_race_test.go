@@ -3,4 +3,4 @@
 package load
 
 // messages are fewer where each is watched.
-const messages = 10_000
+const messages = 5_000

@@ -21,11 +21,14 @@ type pacer struct {
 	idle func(until int64) // gives way, at most until then
 }
 
+// leastExtra is the least time that a pacer goes on for when it is behind; it is as much as its schedule otherwise.
+const leastExtra = 5 * time.Second
+
 // newPacer returns a pacer that goes by the system's clock.
 func newPacer(rate int, length time.Duration) *pacer {
 	made := time.Now()
 	return &pacer{
-		rate: rate, count: int(int64(rate) * int64(length) / int64(time.Second)), limit: 2 * int64(length),
+		rate: rate, count: int(int64(rate) * int64(length) / int64(time.Second)), limit: int64(length + max(length, leastExtra)),
 		now:  func() int64 { return int64(time.Since(made)) },
 		idle: func(int64) { runtime.Gosched() },
 	}
@@ -41,7 +44,7 @@ type paced struct {
 	end  int64   // when the last was sent
 }
 
-// run sends all messages from now on, or those that it can until ctx ends, a send fails, or twice the time has passed.
+// run sends all messages from now on, or those that it can until ctx ends, a send fails, or it is over its limit.
 //
 // A message is late by the pacer's fault from when it was due, and the sends before it were over, to when the pacer looked
 // at the clock and saw it. What the sends before it took is the fault of what is measured, and counts in its latency.
