@@ -63,7 +63,7 @@ func Compare(before, now []document.Row, c Ceiling) []string {
 	var wrong []string
 	for _, r := range derived(now) {
 		was := old[r.Flow]
-		if was == nil || r.Code == nil {
+		if was == nil || r.Code == nil || !hasInstructions(was) || !hasInstructions(r.Code) {
 			continue
 		}
 		allowed := max(leastChange, 2*max(was.Spread, r.Code.Spread, c[r.Flow].Spread))

@@ -23,7 +23,8 @@ type Options struct {
 	Messages int64
 	// Runs is how often each scenario is counted; zero is seven.
 	Runs int
-	// NoInstructions leaves instructions out, and with them the need for valgrind.
+	// NoInstructions leaves instructions out, and with them the need for valgrind. Such rows are for a ceiling, not for a
+	// document, where a count of nothing would be a zero.
 	NoInstructions bool
 }
 

@@ -29,6 +29,8 @@
 //	make ceiling                    # measure seven times and write ceiling.json anew
 //
 // No scenario may allocate more than the committed ceiling: the most seen, and a thousandth, which is a thousandth of a
-// block and a byte per message where nothing is allocated. Instructions are in the file for information, with their
-// spread. Against a baseline, a scenario fails that takes more instructions than the larger of 2 % and twice its spread.
+// block and a byte per message where nothing is allocated, and the range of what was seen where runs differ. Instructions
+// are in the file for information, with their spread; without a baseline the gate counts them for a few scenarios, to see
+// that they can be counted. Against a baseline, a scenario fails that takes more of them than the larger of 2 % and twice
+// its spread.
 package codecost

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -40,8 +41,21 @@ func end(meter progress.Meter, row document.Row) {
 	case row.NotShown != nil:
 		meter.End(row.NotShown.Text)
 	default:
-		meter.End(fmt.Sprintf("%.1f instructions, %.3f allocations", row.Code.Instructions, row.Code.Allocations))
+		meter.End(fmt.Sprintf("%s instructions, %.3f allocations", instructions(row.Code), row.Code.Allocations))
 	}
+}
+
+// none stands for what was not counted.
+const none = "-"
+
+// hasInstructions says whether instructions were counted, and not allocations alone.
+func hasInstructions(c *document.Code) bool { return c.Runs[0].Instr2N > 0 }
+
+func instructions(c *document.Code) string {
+	if !hasInstructions(c) {
+		return none
+	}
+	return fmt.Sprintf("%.1f", c.Instructions)
 }
 
 // Print writes rows as a table, beside what they were before where there is such a row; before may be nil.
@@ -56,13 +70,17 @@ func Print(w io.Writer, rows, before []document.Row) {
 		}
 		was, over, more := "", "", ""
 		if i := slices.IndexFunc(before, func(o document.Row) bool { return o.Cell == r.Cell && o.Code != nil }); i >= 0 {
-			was = fmt.Sprintf("%.1f", before[i].Code.Instructions)
+			was = instructions(before[i].Code)
 		}
-		if r.Code.More != nil {
-			over, more = r.Code.Over, fmt.Sprintf("%+.1f", *r.Code.More)
+		spread, cold := none, none
+		if hasInstructions(r.Code) {
+			spread, cold = fmt.Sprintf("%.2f", 100*r.Code.Spread), strconv.FormatInt(r.Code.Runs[0].ColdInstr, 10)
+			if r.Code.More != nil {
+				over, more = r.Code.Over, fmt.Sprintf("%+.1f", *r.Code.More)
+			}
 		}
-		fmt.Fprintf(t, "%s\t%.1f\t%.2f\t%s\t%s\t%s\t%.4f\t%.1f\t%d\t\n", r.Flow, r.Code.Instructions, 100*r.Code.Spread, was, over, more,
-			r.Code.Allocations, r.Code.Bytes, r.Code.Runs[0].ColdInstr)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%.4f\t%.1f\t%s\t\n", r.Flow, instructions(r.Code), spread, was, over, more,
+			r.Code.Allocations, r.Code.Bytes, cold)
 	}
 	_ = t.Flush()
 }

@@ -43,14 +43,17 @@ func TestPrint(t *testing.T) {
 	t.Parallel()
 	more := row("more", 750, 1000, 64_000)
 	more.Code.Over = "base"
+	alone := row("alone", 0, 2000, 64_000)
+	alone.Code.Runs[0].InstrN, alone.Code.Runs[0].Instr2N = 0, 0
 	rows := []document.Row{
-		row("base", 700, 0, 0), more,
+		alone, row("base", 700, 0, 0), more,
 		{Cell: document.Cell{Flow: "flow"}, NotShown: &document.Reason{Code: document.Unsupported, Text: "not there yet"}},
 	}
 	var b strings.Builder
 	Print(&b, rows, []document.Row{row("base", 690, 0, 0)})
 	for i, want := range []string{
 		"scenario instructions ± % before more than allocations bytes cold instructions",
+		"alone - - 2.0000 64.0 -",
 		"base 700.0 0.00 690.0 0.0000 0.0 0",
 		"more 750.0 0.00 base +50.0 1.0000 64.0 0",
 		"flow unsupported: not there yet",

@@ -70,6 +70,8 @@ func cost(ctx context.Context, args []string) error {
 	switch {
 	case s.profile:
 		return s.printProfile(ctx)
+	case s.rewrite && s.NoInstructions:
+		return errors.New("-rewrite with -no-instructions would write a ceiling without them")
 	case len(s.Only) > 0 && (s.gate || s.rewrite):
 		return errors.New("-gate and -rewrite are about all scenarios: name none")
 	default:
@@ -109,6 +111,12 @@ func (s *settings) count(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.gate && s.baseline == "" && !s.NoInstructions {
+		if err := s.try(ctx); err != nil {
+			return err
+		}
+		s.NoInstructions = true
+	}
 	rows, err := codecost.Run(ctx, s.Options, &line{})
 	if rows != nil {
 		codecost.Print(os.Stdout, rows, before)
@@ -126,6 +134,20 @@ func (s *settings) count(ctx context.Context) error {
 		}
 	}
 	return s.judge(rows, before)
+}
+
+// tried are the scenarios whose instructions are counted by a gate that has nothing to compare them with, so that a
+// machine or a change by which they cannot be counted is found.
+var tried = []string{"hand", "live", "consume"}
+
+func (s *settings) try(ctx context.Context) error {
+	o := s.Options
+	o.Only = tried
+	rows, err := codecost.Run(ctx, o, &line{})
+	if rows != nil {
+		codecost.Print(os.Stdout, rows, nil)
+	}
+	return err
 }
 
 // before are the rows that what is counted is compared with: of a commit, of a file, or none.
