@@ -164,11 +164,14 @@ func (c *cell) learn(run *document.Run) {
 	}
 	most := float64(math.MaxInt32)
 	if c.spec.MaxBodies > 0 {
-		most = min(most, float64(c.spec.MaxBodies)/float64(c.spec.Payload))
+		most = min(most, float64(c.spec.MaxBodies)/float64(c.spec.Payload+envelope))
 	}
 	c.messages = max(1, int(min(want, most)))
 	c.messages += (c.perCall() - c.messages%c.perCall()) % c.perCall() // The last batch is a full one, if it can be.
 }
+
+// envelope is more than what a body has besides its payload.
+const envelope = 128
 
 // adopt takes over what a lever row says besides its rate: the most uneven round, and the one that was stopped.
 func (c *cell) adopt(e *document.Extra) {
