@@ -8,7 +8,7 @@
 // # Abilities
 //
 // What a broker can do is found in its method set, once, when something is constructed. Where the engine has a fallback,
-// the ability is an optional interface ([Holder], [Extender], [Revoker], [Waiter], [Sharer], [Inspector]). Where there
+// the ability is an optional interface ([Accepter], [Holder], [Extender], [Revoker], [Waiter], [Sharer], [Inspector]). Where there
 // is none, the ability is the type of a parameter ([Queuer], [Grouper], [Broadcaster], [Sequencer], [GroupSequencer],
 // [Transactor]), so that a program that asks a broker for what it lacks does not compile. A backend therefore returns its
 // concrete type from its constructors. Each ability is one small interface that never grows, and says what this kind of
