@@ -9,9 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"runtime"
 	"strconv"
 	"strings"
+
+	"github.com/wherryhq/wherry/bench/host"
 )
 
 // program is the built program that does scenarios.
@@ -43,7 +45,7 @@ func prepare(ctx context.Context, o Options, dir string) (*program, error) {
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", p.path, source)
 	cmd.Dir = o.Tree
-	cmd.Env = environment()
+	cmd.Env = host.Environment(runtime.NumCPU(), nil)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
@@ -53,42 +55,9 @@ func prepare(ctx context.Context, o Options, dir string) (*program, error) {
 	return p, nil
 }
 
-// Valgrind returns the version of valgrind, "none" where there is none.
-func Valgrind(ctx context.Context) string {
-	path, err := exec.LookPath("valgrind")
-	if err != nil {
-		return "none"
-	}
-	out, err := run(ctx, path, []string{"--version"})
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimPrefix(strings.TrimSpace(string(out)), "valgrind-")
-}
-
-// changing are the variables of the environment by which figures would not be repeatable.
-var changing = []string{"GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFLAGS", "GOGC", "GODEBUG", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK"}
-
-// environment is that of this process, without what changes figures, and with what is set instead.
-func environment(set ...string) []string {
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains(changing, name)
-	})
-	return append(env, set...)
-}
-
-// Environment is what is set for the processes that are counted.
+// Environment is what is set for the processes that are counted, beside GOMAXPROCS=1.
 func Environment() map[string]string {
-	return map[string]string{"GOMAXPROCS": "1", "GOGC": "off", "GODEBUG": "asyncpreemptoff=1"}
-}
-
-func countedEnvironment() []string {
-	var set []string
-	for name, value := range Environment() {
-		set = append(set, name+"="+value)
-	}
-	return environment(set...)
+	return map[string]string{"GOGC": "off", "GODEBUG": "asyncpreemptoff=1"}
 }
 
 // args are those of a scenario with n messages, of which ready wait in advance.
@@ -170,7 +139,7 @@ func totalOf(profile []byte) (int64, error) {
 // run runs a program in the environment of processes that are counted and returns what it printed.
 func run(ctx context.Context, path string, args []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = countedEnvironment()
+	cmd.Env = host.Environment(1, Environment())
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
