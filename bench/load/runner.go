@@ -40,11 +40,20 @@ func (r *runner) steps() []progress.Step {
 	for _, turn := range r.turns() {
 		for range turn[0].spec.Rounds {
 			for _, c := range turn {
-				all = append(all, progress.Step{Name: c.spec.Name(), Expected: c.spec.Expected() / time.Duration(c.spec.Rounds)})
+				all = append(all, progress.Step{Name: c.spec.Name(), Expected: c.expected()})
 			}
 		}
 	}
 	return all
+}
+
+// expected is about how long one round takes.
+func (c *cell) expected() time.Duration {
+	one := c.spec.Expected() / time.Duration(c.spec.Rounds)
+	if c.spec.Method == document.Offered {
+		return one
+	}
+	return one - matrix.Window + c.window
 }
 
 // step does something with a cell, unless it is over or nobody waits any more. What fails when nobody waits any more says

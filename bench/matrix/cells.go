@@ -29,6 +29,7 @@ func Levers(b Backend) []Spec {
 				s.Workers, s.Prefetch, s.Handler, s.RoundTrip, s.Turn = 4, prefetch, handler, trip, turn
 				if trip > 0 {
 					s.Variant = fmt.Sprintf("round-trip=+%v", trip)
+					s.remark(remarkTrip)
 				}
 				specs = append(specs, s)
 			}
@@ -50,6 +51,7 @@ func harness() []Spec {
 		},
 		Method: document.Live, Turn: "harness", Rounds: drainRounds, Ordered: true,
 	}
+	plain.remark(remarkHarness)
 	timed := plain
 	timed.Variant = WithTimes
 	return []Spec{plain, timed}
@@ -70,7 +72,9 @@ func live() []Spec {
 			workers.Workers = n
 			all.Variant, all.BatchSize = fmt.Sprintf("publish-all=%d", publishBatch), publishBatch
 			channel.Subject = Channel
+			channel.remark(remarkChannel)
 			bare.Subject = BareChannel
+			bare.remark(remarkBare)
 			specs = append(specs, s, channel, workers, all, bare)
 		}
 	}
@@ -116,8 +120,14 @@ func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
 	switch flow {
 	case Batch:
 		s.BatchSize, s.BatchAge = BatchSize, BatchAge
+		s.remark(remarkLast)
+	case Publish:
+		s.remark(remarkPublishers)
 	case PublishBatch:
 		s.BatchSize = publishBatch
+		s.remark(remarkPublishers)
+	case DeadLetter:
+		s.remark(remarkDead)
 	}
 	return s
 }

@@ -1,0 +1,17 @@
+package matrix
+
+import "slices"
+
+// What rows say of themselves, where their cells do not say it.
+const (
+	remarkHarness    = "what the benchmark adds to an empty loop: a number written, read and noted for each message"
+	remarkChannel    = "a channel of values of a delivery's size; the producer copies a body in, the receiver copies it out"
+	remarkBare       = "a floor: no copy, no number, no acknowledgement; messages are counted and not told apart"
+	remarkPublishers = "the consumers are goroutines that publish; one handler looks afterwards at what arrived"
+	remarkLast       = "the last batch of each consumer may wait for its age within the window"
+	remarkTrip       = "each receive and each settlement is made to take longer, as by a round trip"
+	remarkDead       = "the dead letters are messages that a handler rejected before"
+)
+
+// remark adds to what the row of the spec says.
+func (s *Spec) remark(text string) { s.Notes = append(slices.Clip(s.Notes), text) }
