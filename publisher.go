@@ -147,44 +147,52 @@ func (c *publisherCore) open(out *outlet) {
 // Close. It waits, while the broker is away or an in-process queue is full, until ctx ends, and for 30 s where ctx has no
 // deadline. v is not kept and may be changed afterwards; it must not be nil.
 func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption) error {
-	c := &p.core
-	e := c.take()
-	if c.accept != nil && len(opts) == 0 && p.accepted(ctx, e, v) {
-		c.give(e)
+	if p.core.accept != nil && len(opts) == 0 && p.accepted(ctx, v) {
 		return nil
 	}
-	return p.publish(ctx, e, v, opts)
+	return p.publish(ctx, v, opts)
 }
 
-// accepted reports whether the broker took the message at once, which is the way of most messages in process.
-func (p *Publisher[T]) accepted(ctx context.Context, e *encoding, v *T) bool {
+// accepted reports whether the broker took the message at once, which is the way of most messages in process. It says no
+// for whatever reason: then publish does all of it, and finds the error where there is one.
+func (p *Publisher[T]) accepted(ctx context.Context, v *T) bool {
 	c := &p.core
-	if v == nil || c.closed.Load() || ctx.Err() != nil {
+	if v == nil || ctx.Err() != nil || !c.taken.CompareAndSwap(false, true) {
 		return false
 	}
-	body, err := p.topic.codec.Append(e.body[:0], v)
-	if err != nil || len(body) > c.maxBody {
-		return false
+	e := c.own
+	taken := false
+	if body, err := p.topic.codec.Append(e.body[:0], v); err == nil {
+		r := &e.rec[0]
+		r.Body, r.ID.Seq, r.Control.Published = body, c.seq.Add(1), c.clock.now()
+		taken = len(body) <= c.maxBody && c.accept.Accept(r)
+		e.body = r.Body
+		if cap(e.body) > maxKeptBuffer {
+			e.body = nil
+		}
 	}
-	r := &e.rec[0]
-	r.Body, r.ID.Seq, r.Control.Published = body, c.seq.Add(1), c.clock.now()
-	taken := c.accept.Accept(r)
-	e.body = r.Body
+	c.taken.Store(false)
 	return taken
 }
 
 // publish is Publish for every message, broker and state.
-func (p *Publisher[T]) publish(ctx context.Context, e *encoding, v *T, opts []MessageOption) error {
+func (p *Publisher[T]) publish(ctx context.Context, v *T, opts []MessageOption) error {
 	c := &p.core
+	e := c.take()
 	err := p.encode(e, v, opts)
 	if err == nil {
 		err = c.send(ctx, e)
 	}
-	if err != nil {
-		return c.failed(e, err)
+	if err == nil {
+		c.give(e)
+		return nil
 	}
-	c.give(e)
-	return nil
+	if e.lent {
+		c.replace(e)
+	} else {
+		c.give(e)
+	}
+	return c.fail(err)
 }
 
 // PublishAll publishes the values of vs in order, many in one call to the broker. Each value is encoded before the next is
@@ -201,12 +209,11 @@ func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...
 	r := batchRun{core: &p.core, most: p.core.chunk()}
 	atOnce := p.core.accept != nil && len(opts) == 0
 	for v := range vs {
-		e := p.core.take()
-		if atOnce && len(r.batch) == 0 && p.accepted(ctx, e, v) {
-			p.core.give(e)
+		if atOnce && len(r.batch) == 0 && p.accepted(ctx, v) {
 			r.total++
 			continue
 		}
+		e := p.core.take()
 		if err := p.encode(e, v, opts); err != nil {
 			r.failed(e, err)
 			continue
@@ -239,16 +246,6 @@ func (p *Publisher[T]) Close(ctx context.Context) error {
 		return c.fail(err)
 	}
 	return nil
-}
-
-// failed takes the encoding of a message back that was not published, unless the send still reads it.
-func (c *publisherCore) failed(e *encoding, err error) error {
-	if e.lent {
-		c.replace(e)
-	} else {
-		c.give(e)
-	}
-	return c.fail(err)
 }
 
 func (c *publisherCore) fail(err error) error { return &Error{Op: "publish", Topic: c.name, Err: err} }

@@ -29,7 +29,8 @@ type queue struct {
 	delivered uint64 // how many deliveries there ever were
 	inFlight  int
 
-	free      []*entry
+	free      []*entry // without buffers that are counted
+	freeLarge []*entry // the others
 	freeBytes int
 	scratch   []large // free, for senders of large records
 
@@ -139,7 +140,7 @@ func (q *queue) end(err error) []ended {
 	q.delay.end()
 	q.share.end()
 	q.lease.end()
-	q.ready, q.bytes, q.free = ring{}, 0, nil
+	q.ready, q.bytes, q.free, q.freeLarge = ring{}, 0, nil, nil
 	q.idle, q.waking = nil, false
 	return all
 }

@@ -7,23 +7,31 @@ const (
 	small = 1 << 10
 	// maxKept is the largest buffer that a free entry keeps.
 	maxKept = 64 << 10
-	// maxFree and maxFreeBytes bound a queue's free entries and their buffers that are not small.
+	// maxFree bounds each list of a queue's free entries, and maxFreeBytes their buffers that are counted.
 	maxFree      = 16 << 10
 	maxFreeBytes = 4 << 20
 )
 
 // spare returns an entry to be filled. The caller holds the lock.
 func (q *queue) spare() *entry {
-	n := len(q.free)
-	if n == 0 {
+	if n := len(q.free) - 1; n >= 0 {
+		e := q.free[n]
+		q.free = q.free[:n]
+		return e
+	}
+	return q.spareLarge()
+}
+
+// spareLarge returns an entry with buffers that are counted, or a new one.
+func (q *queue) spareLarge() *entry {
+	n := len(q.freeLarge) - 1
+	if n < 0 {
 		return newEntry(q)
 	}
-	e := q.free[n-1]
-	q.free = q.free[:n-1]
-	if e.kept != 0 {
-		q.freeBytes -= e.kept
-		e.kept = 0
-	}
+	e := q.freeLarge[n]
+	q.freeLarge = q.freeLarge[:n]
+	q.freeBytes -= e.kept
+	e.kept = 0
 	return e
 }
 
@@ -48,8 +56,14 @@ func (q *queue) recycleOdd(e *entry) {
 	if !e.plain || cap(e.delivery.Body) > small {
 		q.strip(e)
 	}
-	if len(q.free) < maxFree {
-		q.free = append(q.free, e)
+	list := &q.free
+	if e.kept > 0 {
+		list = &q.freeLarge
+	}
+	if len(*list) < maxFree {
+		*list = append(*list, e)
+	} else {
+		q.freeBytes -= e.kept
 	}
 }
 
