@@ -13,9 +13,9 @@ type Delivery struct {
 
 	// What most messages have stands together, so that handling one reads few lines of a cache.
 	Body        []byte
-	ID          ID
-	Control     Control
 	Headers     []Header // without the reserved ones
+	Control     Control
+	ID          ID
 	ContentType string
 	Key         []byte
 	// Topic is the name of the topic of the source that it came from.
