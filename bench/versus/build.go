@@ -80,7 +80,7 @@ func (b *builder) build(ctx context.Context, s *source) (map[string]string, *doc
 		if ctx.Err() != nil {
 			return nil, unbuilt(interrupted)
 		}
-		return nil, unbuilt("%s does not build: %s", s.folder, lastLine(string(said), err))
+		return nil, unbuilt("%s does not build: %s", s.folder, complaint(string(said), err))
 	}
 	paths := make(map[string]string, len(s.built))
 	for subject, path := range s.built {
@@ -96,10 +96,20 @@ func unbuilt(format string, args ...any) *document.Reason {
 	return &document.Reason{Code: document.NotMeasured, Text: fmt.Sprintf(format, args...)}
 }
 
-// lastLine is the last line of what a program said, or the error where it said nothing.
-func lastLine(said string, err error) string {
-	lines := strings.Split(strings.TrimSpace(said), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+// complaint is the line of what a program said that tells what is wrong: that of a panic, or else the last. It is the error
+// where the program said nothing.
+func complaint(said string, err error) string {
+	last := ""
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return line
+		}
+		if line != "" && !strings.HasPrefix(line, "note: ") {
+			last = line
+		}
+	}
+	if last != "" {
 		return last
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -3,9 +3,9 @@ package versus
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
@@ -41,14 +41,14 @@ func once(ctx context.Context, path string, s *matrix.Spec, messages int) *progr
 	case limited.Err() != nil:
 		return none(document.Failed, "a run of %d messages did not end within %v", messages, lifetime)
 	case err != nil:
-		return none(document.Failed, "a run of %d messages: %s", messages, lastLine(stderr.String(), err))
+		return none(document.Failed, "a run of %d messages: %s", messages, complaint(stderr.String(), err))
 	}
 	a, err := program.Read(&stdout, o)
 	if err != nil {
 		return none(document.Failed, "a run of %d messages: %v", messages, err)
 	}
-	if err := void(a); err != nil {
-		return none(document.Failed, "%v", err)
+	if wrong := void(a); len(wrong) > 0 {
+		return none(document.Failed, "%s", strings.Join(wrong, "; "))
 	}
 	return a
 }
@@ -58,7 +58,7 @@ func none(code document.ReasonCode, format string, args ...any) *program.Answer 
 }
 
 // void is why a run has no number: a message that was lost or came twice, or out of an order that was promised.
-func void(a *program.Answer) error {
+func void(a *program.Answer) []string {
 	var l document.Ledger
 	switch {
 	case a.Run != nil:
@@ -68,15 +68,15 @@ func void(a *program.Answer) error {
 	default:
 		return nil
 	}
-	var wrong []error
+	var wrong []string
 	if lost := l.Published - l.Handled; lost > 0 {
-		wrong = append(wrong, fmt.Errorf("%d of %d messages were lost", lost, l.Published))
+		wrong = append(wrong, fmt.Sprintf("%d of %d messages were lost", lost, l.Published))
 	}
 	if l.Duplicated > 0 {
-		wrong = append(wrong, fmt.Errorf("%d of %d messages came twice", l.Duplicated, l.Published))
+		wrong = append(wrong, fmt.Sprintf("%d of %d messages came twice", l.Duplicated, l.Published))
 	}
 	if l.Ordered && l.Reordered > 0 {
-		wrong = append(wrong, fmt.Errorf("%d of %d messages came out of order", l.Reordered, l.Published))
+		wrong = append(wrong, fmt.Sprintf("%d of %d messages came out of order", l.Reordered, l.Published))
 	}
-	return errors.Join(wrong...)
+	return wrong
 }

@@ -209,3 +209,17 @@ func TestBuildFails(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+func TestComplaint(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ said, want string }{
+		{"", "no disk"},
+		{"one\ntwo\n\n", "two"},
+		{"panic: no bed [recovered]\n\ngoroutine 1 [running]:\nmain.go:3 +0x1\n", "panic: no bed [recovered]"},
+		{"thread 'main' panicked at src/main.rs:1:1:\nno bed\nnote: run with a backtrace\n", "no bed"},
+	} {
+		if got := complaint(c.said, errors.New("no disk")); got != c.want {
+			t.Errorf("%q: %q, want %q", c.said, got, c.want)
+		}
+	}
+}

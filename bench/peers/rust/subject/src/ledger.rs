@@ -78,7 +78,7 @@ impl Ledger {
         self.books[consumer].clone()
     }
 
-    /// Opens the window now. A drain does not call it: its window opens when every consumer has handled a message.
+    /// Opens the window now. A drain does not call it: its window opens when every consumer has one.
     pub fn open(&self) {
         let _ = self.shared.start.set(self.shared.mark());
     }
@@ -119,7 +119,7 @@ impl Ledger {
             .shared
             .start
             .get()
-            .ok_or("no consumer handled a message")?;
+            .ok_or("not every consumer got a message")?;
         let end = self
             .shared
             .end
