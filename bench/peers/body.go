@@ -37,11 +37,14 @@ type note struct {
 	Payload     string `json:"payload"`
 }
 
-// notes are JSON bodies with that much payload.
+// notes are JSON bodies with that payload.
 type notes struct {
 	codec   wherry.Codec[note]
-	payload int
+	payload string
 }
+
+// notesOf are notes with so many bytes of payload. The codec may be nil where nothing is decoded by it.
+func notesOf(c wherry.Codec[note], bytes int) notes { return notes{c, strings.Repeat("x", bytes)} }
 
 func (n notes) decoder() wherry.Codec[note] { return n.codec }
 
@@ -49,17 +52,12 @@ func (n notes) raw(dst []byte, id uint32) ([]byte, error) {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendUint(dst, uint64(id), 10)
 	dst = append(dst, `,"published_at":0,"payload":"`...)
-	for range n.payload {
-		dst = append(dst, 'x')
-	}
+	dst = append(dst, n.payload...)
 	return append(dst, `"}`...), nil
 }
 
 func (n notes) value(v *note, id uint32, at int64) {
-	if v.Payload == "" {
-		v.Payload = strings.Repeat("x", n.payload)
-	}
-	v.ID, v.PublishedAt = uint64(id), at
+	*v = note{ID: uint64(id), PublishedAt: at, Payload: n.payload}
 }
 
 func (notes) id(v *note) uint32 { return uint32(v.ID) }

@@ -37,7 +37,7 @@ func TestOrderBody(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	t.Parallel()
-	k := notes{payload: 64}
+	k := notesOf(nil, 64)
 	body, err := k.raw(nil, 42)
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func bytesOf(b *bed) (body func(uint32) []byte, numberIn func([]byte) (uint32, e
 
 // jsonOf makes JSON bodies, and decodes them whole.
 func jsonOf(b *bed) (body func(uint32) []byte, numberIn func([]byte) (uint32, error)) {
-	k := notes{payload: b.Payload}
+	k := notesOf(nil, b.Payload)
 	return func(id uint32) []byte {
 			text, _ := k.raw(make([]byte, 0, b.Payload+envelope), id) // It cannot fail.
 			return text

@@ -19,7 +19,6 @@ const (
 	batchAge  = 250 * time.Millisecond
 	// envelope is more than what a message takes in a queue beside its payload.
 	envelope = 1 << 10
-	drainFor = 30 * time.Second
 	topic    = "bench"
 )
 
@@ -43,7 +42,7 @@ func openWherry(ctx context.Context, b *bed) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, b, notes{codec: c, payload: b.Payload})
+	return open(ctx, b, notesOf(c, b.Payload))
 }
 
 // A kind is how the messages of a cell are made and known again.
@@ -137,13 +136,12 @@ func consumerOf[T any](b *bed, br *mem.Broker, t wherry.Topic[T], k kind[T]) (*w
 		settings := []string{
 			fmt.Sprintf("workers=%d", b.Consumers), fmt.Sprintf("batch_size=%d", batchSize), fmt.Sprintf("batch_age=%v", batchAge),
 		}
-		return wherry.ConsumeBatch(source, handle, wherry.Workers(b.Consumers), wherry.DrainTime(drainFor),
-			wherry.BatchSize(batchSize), wherry.BatchAge(batchAge)), settings
+		return wherry.ConsumeBatch(source, handle, wherry.Workers(b.Consumers), wherry.BatchSize(batchSize),
+			wherry.BatchAge(batchAge)), settings
 	}
 	workers, concurrency := max(1, b.Workers), b.Consumers/max(1, b.Workers)
 	settings := []string{fmt.Sprintf("workers=%d", workers), fmt.Sprintf("concurrency=%d", concurrency)}
-	return wherry.Consume(source, handlerOf(b, k), wherry.Workers(workers), wherry.Concurrency(concurrency),
-		wherry.DrainTime(drainFor)), settings
+	return wherry.Consume(source, handlerOf(b, k), wherry.Workers(workers), wherry.Concurrency(concurrency)), settings
 }
 
 // handlerOf notes the message, and its time in an offered load. One message value serves a lane, and so names it.
