@@ -49,9 +49,9 @@ func TestAcceptTakesNothingElse(t *testing.T) {
 		"a text id": {ID: driver.ID{Text: "id"}},
 		"a hold":    {Control: driver.Control{Hold: &driver.HoldData{}}},
 		"a failure": {Control: driver.Control{Failure: &driver.Failure{}}},
-		"a size":    {Body: make([]byte, 1<<20)},
+		"a size":    {Body: make([]byte, 1<<10+1)},
 	} {
-		if b := mem.New(mem.Config{}); accepter(t, b, queueTopic("orders")).Accept(&r) {
+		if b := mem.New(mem.Config{MaxRecord: 1 << 10}); accepter(t, b, queueTopic("orders")).Accept(&r) {
 			t.Errorf("a record with %s was accepted", what)
 		}
 	}

@@ -47,13 +47,15 @@ func (s *sender) Limits() driver.SendLimits {
 	return driver.SendLimits{Batch: s.b.cfg.SendBatch, MaxRecord: s.b.cfg.MaxRecord}
 }
 
-// Accept takes a record of nothing but a body, where there is room: that is one lock and no copy. Its buffer is exchanged
-// for that of the entry. One that is much larger than what is in it is copied instead, or a full queue of small records
-// would hold as many large buffers.
+// Accept takes a record of nothing but a body, where there is room: that is one lock and no copy, however large it is. Its
+// buffer is exchanged for that of the entry. One that is much larger than what is in it is copied instead, or a full queue
+// of small records would hold as many large buffers.
 func (s *sender) Accept(r *driver.Record) bool {
 	size := len(r.Body)
+	exchange := cap(r.Body) <= small || cap(r.Body) < 2*size
 	q := s.route.Load().only
-	if q == nil || size > s.inline || s.closed.Load() || !s.b.calm.Load() || !isPlain(r) {
+	if q == nil || size > s.inline && !(exchange && size <= s.b.cfg.MaxRecord) ||
+		s.closed.Load() || !s.b.calm.Load() || !isPlain(r) {
 		return false
 	}
 	q.mu.Lock()
@@ -61,8 +63,13 @@ func (s *sender) Accept(r *driver.Record) bool {
 		q.mu.Unlock()
 		return false
 	}
-	e := q.spare()
-	if cap(r.Body) <= small || cap(r.Body) < 2*size {
+	var e *entry
+	if size <= small {
+		e = q.spare()
+	} else {
+		e = q.spareLarge() // whose buffer is worth as much as the one that is given for it
+	}
+	if exchange {
 		e.delivery.Body, r.Body = r.Body, e.delivery.Body[:0]
 	} else {
 		e.delivery.Body, r.Body = append(e.delivery.Body[:0], r.Body...), r.Body[:0]
