@@ -54,7 +54,7 @@ func (s *sender) Accept(r *driver.Record) bool {
 	size := len(r.Body)
 	exchange := cap(r.Body) <= small || cap(r.Body) < 2*size
 	q := s.route.Load().only
-	if q == nil || size > s.inline && !(exchange && size <= s.b.cfg.MaxRecord) ||
+	if q == nil || size > s.inline && (!exchange || size > s.b.cfg.MaxRecord) ||
 		s.closed.Load() || !s.b.calm.Load() || !isPlain(r) {
 		return false
 	}

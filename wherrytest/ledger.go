@@ -179,16 +179,17 @@ func (l *ledger) settled(r *receiver, batch []driver.Settlement, hands []*hand, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.busy--
-	for i, h := range hands {
+	for i, s := range batch {
+		h := hands[i]
 		if h == nil {
 			continue
 		}
 		e := driver.EntryError(err, i)
 		if e != nil && !errors.Is(e, driver.ErrRevoked) && !r.gone {
-			r.hands[batch[i].Delivery] = h
+			r.hands[s.Delivery] = h
 			continue
 		}
-		done := e == nil && batch[i].Verdict == driver.Done
+		done := e == nil && s.Verdict == driver.Done
 		if done {
 			l.doneLocked(h.at, h.copy)
 		}

@@ -31,7 +31,8 @@ func (s *sender) accept(rec driver.Record, buf *[]byte) bool {
 		t.Fatalf("a sender of this broker is no Accepter, though another was")
 	}
 	one := cloneRecords([]driver.Record{rec})
-	one[0].Body = append((*buf)[:0], rec.Body...)
+	*buf = append((*buf)[:0], rec.Body...)
+	one[0].Body = *buf
 	accepted := false
 	if !t.until(t.soon(), "Accept", t.h.Wait, func() { accepted = a.Accept(&one[0]) }) {
 		t.FailNow()
