@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -40,7 +41,7 @@ func (c *publisherCore) callContext() lazyContext {
 
 // take returns a free encoding. A publisher has one, which costs no more than a flag; concurrent publishes share a pool.
 func (c *publisherCore) take() *encoding {
-	if c.taken.CompareAndSwap(false, true) {
+	if c.seq.take() != 0 {
 		return c.own
 	}
 	return c.pool.Get().(*encoding) //nolint:forcetypeassert // The pool holds nothing else.
@@ -52,7 +53,7 @@ func (c *publisherCore) give(e *encoding) {
 		c.undress(e)
 	}
 	if e == c.own {
-		c.taken.Store(false)
+		c.seq.give()
 	} else {
 		c.pool.Put(e)
 	}
@@ -62,7 +63,7 @@ func (c *publisherCore) give(e *encoding) {
 func (c *publisherCore) replace(e *encoding) {
 	if e == c.own {
 		c.own = c.newEncoding()
-		c.taken.Store(false)
+		c.seq.give()
 	}
 }
 
@@ -112,7 +113,7 @@ func (p *Publisher[T]) encode(e *encoding, v *T, opts []MessageOption) error {
 	r := &e.rec[0]
 	r.Body = body
 	if r.ID.Text == "" {
-		r.ID.Seq = c.seq.Add(1)
+		r.ID.Seq = c.seq.next()
 	}
 	r.Control.Published = c.clock.now()
 	return nil
@@ -162,3 +163,24 @@ var (
 	errClosedPublisher = fmt.Errorf("%w: %w", ErrNotSent, ErrClosed)
 	errNilValue        = fmt.Errorf("%w: the value is nil", ErrNotSent)
 )
+
+// A sequence numbers the messages of a publisher from 1 on and says in the same word who has its own encoding, so that one
+// atomic operation does both. The zero sequence is ready.
+type sequence struct{ word atomic.Uint64 }
+
+const taken = 1 << 63
+
+// take returns the next number and the right to the encoding, or 0 where another has it.
+func (s *sequence) take() uint64 {
+	v := s.word.Load()
+	if v >= taken || !s.word.CompareAndSwap(v, v+1+taken) {
+		return 0
+	}
+	return v + 1
+}
+
+// give ends the right to the encoding.
+func (s *sequence) give() { s.word.And(taken - 1) }
+
+// next returns the next number.
+func (s *sequence) next() uint64 { return s.word.Add(1) & (taken - 1) }

@@ -46,10 +46,9 @@ type publisherCore struct {
 	// most of one that is nothing but a body.
 	maxRecord int
 	maxBody   int
-	seq       atomic.Uint64
-	own       *encoding   // for whoever set taken
-	taken     atomic.Bool // a publish uses own
-	pool      sync.Pool   // *encoding, for those that are concurrent with it
+	seq       sequence
+	own       *encoding // for whoever has taken it from seq
+	pool      sync.Pool // *encoding, for those that are concurrent with it
 	closed    atomic.Bool
 	// contentType is what every record says.
 	contentType string
@@ -157,21 +156,25 @@ func (p *Publisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption)
 // for whatever reason: then publish does all of it, and finds the error where there is one.
 func (p *Publisher[T]) accepted(ctx context.Context, v *T) bool {
 	c := &p.core
-	if v == nil || ctx.Err() != nil || !c.taken.CompareAndSwap(false, true) {
+	if v == nil || ctx.Err() != nil {
+		return false
+	}
+	seq := c.seq.take()
+	if seq == 0 {
 		return false
 	}
 	e := c.own
 	taken := false
 	if body, err := p.topic.codec.Append(e.body[:0], v); err == nil {
 		r := &e.rec[0]
-		r.Body, r.ID.Seq, r.Control.Published = body, c.seq.Add(1), c.clock.now()
+		r.Body, r.ID.Seq, r.Control.Published = body, seq, c.clock.now()
 		taken = len(body) <= c.maxBody && c.accept.Accept(r)
 		e.body = r.Body
 		if cap(e.body) > maxKeptBuffer {
 			e.body = nil
 		}
 	}
-	c.taken.Store(false)
+	c.seq.give()
 	return taken
 }
 
