@@ -3,6 +3,7 @@ package document
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,12 +13,23 @@ import (
 	"time"
 )
 
-// ReadFile reads a document from a file and refuses one that is wrong anywhere. The error of a wrong document is an
+// largest is the most bytes that a document may have. One of all cells has a tenth.
+const largest = 16 << 20
+
+// ReadFile reads a document from a file and refuses one that is wrong anywhere, or larger than any. The error of a wrong document is an
 // [InvalidError]; that of a missing file, [fs.ErrNotExist].
 func ReadFile(name string) (*Document, error) {
-	data, err := os.ReadFile(name)
+	f, err := os.Open(name) //nolint:gosec // The user names the file.
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the results: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, largest+1)) // A device may have no end.
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the results: %w", err)
+	case len(data) > largest:
+		return nil, invalid("", "the document has more than %d bytes", largest)
 	}
 	return Decode(data)
 }
@@ -71,7 +83,7 @@ func Encode(d *Document) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// WriteFile writes a document to a file, whole or not at all. It refuses one that is wrong anywhere, as ReadFile would.
+// WriteFile writes a document to a file, or the one that a link points to, whole or not at all. It refuses one that is wrong anywhere, as ReadFile would.
 func WriteFile(name string, d *Document) error {
 	if err := d.Validate(); err != nil {
 		return err
@@ -79,6 +91,9 @@ func WriteFile(name string, d *Document) error {
 	data, err := Encode(d)
 	if err != nil {
 		return err
+	}
+	if linked, err := filepath.EvalSymlinks(name); err == nil {
+		name = linked
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {

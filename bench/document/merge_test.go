@@ -106,6 +106,45 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// TestFileOfALink writes through a link, which stays one.
+func TestFileOfALink(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "results.json")
+	link := filepath.Join(t.TempDir(), "link.json")
+	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(name, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(link, sample(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(name); err != nil {
+		t.Errorf("the file that the link points to: %v", err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is none any more: %v, %v", info, err)
+	}
+}
+
+// TestFileWithoutEnd reads more than any document has.
+func TestFileWithoutEnd(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "results.json")
+	f, err := os.Create(name)
+	if err == nil {
+		err = errors.Join(f.Truncate(largest+1), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ReadFile(name)
+	if _, ok := errors.AsType[*InvalidError](err); !ok || !strings.Contains(err.Error(), "more than 16777216 bytes") {
+		t.Errorf("a file of %d bytes: %v", largest+1, err)
+	}
+}
+
 func TestMoveAside(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "results.json")
