@@ -40,14 +40,20 @@ type benchCellCommand struct {
 }
 
 func (c *benchCellCommand) run(_ context.Context, s streams) int {
-	// Ctrl-C reaches every process of a terminal. Whoever started this one ends it, and knows then that it was interrupted.
-	signal.Ignore(os.Interrupt)
+	// Ctrl-C reaches every process of a terminal, as its end does, and supervisors send SIGTERM to a whole group. Whoever
+	// started this one ends it, and knows then that it was interrupted. It goes by itself where nobody does.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return load.Child(c.Args, s.out)
 }
 
-// interruptible is a context that ends with the first Ctrl-C or SIGTERM. A second one ends the process.
+// interruptible is a context that ends with the first Ctrl-C or SIGTERM, or with the terminal, unless nohup says that it
+// may end. A second one ends the process.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, signals...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }

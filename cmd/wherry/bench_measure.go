@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -82,9 +79,11 @@ func (m *measuring) measure(ctx context.Context, s streams, tasks []task) int {
 	return status
 }
 
+const logExtension = ".log"
+
 // log opens the log, which is kept beside the document.
 func (m *measuring) log(tasks []task) (*os.File, error) {
-	name := strings.TrimSuffix(m.Out, filepath.Ext(m.Out)) + ".log"
+	name := strings.TrimSuffix(m.Out, filepath.Ext(m.Out)) + logExtension
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // The user names the file, for everybody to read.
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the log beside the results: %w", err)
@@ -93,141 +92,6 @@ func (m *measuring) log(tasks []task) (*os.File, error) {
 		fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), tasks[i].name())
 	}
 	return f, nil
-}
-
-// results is a document on its way to its file.
-type results struct {
-	name     string
-	host     document.Host
-	document *document.Document
-	quick    bool
-	// aside is whether the file that is there is moved aside before anything is written.
-	aside bool
-}
-
-// open reads the document and refuses, before anything is measured, what could not be put into it.
-func (m *measuring) open(ctx context.Context, here document.Host, tasks []task) (*results, error) {
-	r := &results{name: m.Out, host: here, quick: m.Quick, aside: m.Fresh, document: document.New(here)}
-	if _, err := os.Stat(filepath.Dir(m.Out)); err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", m.Out, err)
-	}
-	if !m.Fresh {
-		d, err := readResults(m.Out)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return nil, fmt.Errorf("%w\nrepair it, write to another file (--out), or begin a new document (--fresh)", err)
-		default:
-			r.document = d
-		}
-	}
-	for i := range tasks {
-		if err := r.fits(ctx, &tasks[i]); err != nil {
-			return nil, err
-		}
-	}
-	return r, r.document.Validate()
-}
-
-// fits refuses a part that is of another host or build, or that would take the place of one with more cells.
-func (r *results) fits(ctx context.Context, t *task) error {
-	t.origin.Quick, t.origin.Results = r.quick, r.name
-	if err := r.document.Mergeable(r.host, host.Here().Provenance(ctx, t.origin, time.Now())); err != nil {
-		return fmt.Errorf("%s: %w", r.name, err)
-	}
-	old := r.part(t)
-	if old == nil {
-		return nil
-	}
-	lost := 0
-	for i := range old.Rows {
-		if !slices.Contains(t.cells, old.Rows[i].Cell) {
-			lost++
-		}
-	}
-	if lost > 0 {
-		return fmt.Errorf("%s has %d cells of %s, and %d of them are not measured now: they would be lost."+
-			" Write to another file (--out), or begin a new document (--fresh)", r.name, len(old.Rows), t.name(), lost)
-	}
-	return nil
-}
-
-func (r *results) part(t *task) *document.Part {
-	if b := r.document.Backend(t.backend); b != nil {
-		return b.Part(t.part)
-	}
-	return nil
-}
-
-// measure runs one task and writes what came of it.
-func (r *results) measure(ctx context.Context, s streams, log io.Writer, t *task) int {
-	part := &document.Part{
-		Provenance: host.Here().Provenance(ctx, t.origin, time.Now()),
-		Ratios:     t.ratios,
-	}
-	meter := newMeters(ctx, s.errs, log)
-	rows, err := t.run(ctx, meter)
-	meter.close()
-	part.Rows = rows
-	missing, failed := unfinished(rows)
-	if len(rows) == len(missing) {
-		return fail(s, fmt.Errorf("%s: nothing was measured, and nothing is written%s", t.name(), because(ctx, err)))
-	}
-	if len(missing) > 0 && r.part(t) != nil {
-		r.aside = true // It has what is missing now.
-	}
-	if err := r.write(s, t, part); err != nil {
-		return fail(s, err)
-	}
-	for _, cell := range missing {
-		fmt.Fprintf(s.errs, "missing: %s\n", cell)
-	}
-	for _, line := range failed {
-		fmt.Fprintf(s.errs, "failed: %s\n", line)
-	}
-	fmt.Fprintf(s.out, "%s is in %s: %d cells, %d of them without a value; see them with: wherry bench show %s\n",
-		t.name(), r.name, len(rows), without(rows), r.name)
-	switch {
-	case ctx.Err() != nil:
-		return statusInterrupted
-	case err != nil:
-		return fail(s, err)
-	case len(failed) > 0:
-		return statusFailed
-	}
-	return 0
-}
-
-// write merges a part and writes the document.
-func (r *results) write(s streams, t *task, part *document.Part) error {
-	if err := r.document.Merge(r.host, t.backend, t.part, part); err != nil {
-		return err
-	}
-	if r.aside && r.document.Validate() == nil {
-		moved, err := document.MoveAside(r.name, time.Now())
-		if err != nil {
-			return err
-		}
-		if moved != "" {
-			fmt.Fprintf(s.errs, "the old document is %s now\n", moved)
-		}
-		r.aside = false
-	}
-	err := document.WriteFile(r.name, r.document)
-	if invalid, ok := errors.AsType[*document.InvalidError](err); ok {
-		return r.rescue(invalid)
-	}
-	return err
-}
-
-// rescue keeps what took long to measure, for whoever looks into why it is not valid.
-func (r *results) rescue(invalid error) error {
-	name := strings.TrimSuffix(r.name, filepath.Ext(r.name)) + ".invalid.json"
-	data, err := document.Encode(r.document)
-	if err == nil {
-		err = os.WriteFile(name, data, 0o600)
-	}
-	return errors.Join(fmt.Errorf("what was measured is not valid, which is a mistake of the benchmark; it is kept as %s:\n%w", name, invalid), err)
 }
 
 // unfinished are the cells that an interrupt left, and lines for those that failed.

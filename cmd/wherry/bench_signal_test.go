@@ -12,37 +12,43 @@ import (
 	"testing"
 )
 
-// TestBenchSignal sends what Ctrl-C sends: a signal to the command and to the process of the cell that it measures.
+// TestBenchSignal sends what Ctrl-C and a supervisor send: a signal to the command and to the process of the cell that it
+// measures.
 func TestBenchSignal(t *testing.T) {
 	t.Parallel()
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), path, "bench", "run", "mem", "--only", "subject=harness,wherry method=live", "--out", "results.json")
-	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Setpgid: true}
-	errs, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	for lines := bufio.NewScanner(errs); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.Contains(lines.Text(), " steps, about ") {
-			if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
+	for _, sent := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(sent.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), path, "bench", "run", "mem", "--only", "subject=harness,wherry method=live", "--out", "results.json")
+			cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Setpgid: true}
+			errs, err := cmd.StderrPipe()
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-	}
-	_ = cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || !strings.Contains(said.String(), "nothing was measured") {
-		t.Errorf("status %d, said was:\n%s", status, said.String())
-	}
-	if _, err := os.Stat(filepath.Join(dir, "results.json")); err == nil {
-		t.Error("a document was written without anything that was measured")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var said strings.Builder
+			for lines := bufio.NewScanner(errs); lines.Scan(); {
+				said.WriteString(lines.Text() + "\n")
+				if strings.Contains(lines.Text(), " steps, about ") {
+					if err := syscall.Kill(-cmd.Process.Pid, sent); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			_ = cmd.Wait()
+			if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || !strings.Contains(said.String(), "nothing was measured") {
+				t.Errorf("status %d, said was:\n%s", status, said.String())
+			}
+			if _, err := os.Stat(filepath.Join(dir, "results.json")); err == nil {
+				t.Error("a document was written without anything that was measured")
+			}
+		})
 	}
 }
