@@ -25,11 +25,13 @@ type Display struct {
 	bar      progress.Model
 }
 
-// A bar is this wide, has so much beside it, and is drawn this often.
+// A bar is this wide, has so much beside it, and is drawn this often. It is left out where the text beside it would have
+// less than textWidth.
 const (
-	barWidth = 30
-	barRest  = len(" ") + 1
-	redraw   = 250 * time.Millisecond
+	barWidth  = 30
+	barRest   = len(" ") + 1
+	textWidth = 20
+	redraw    = 250 * time.Millisecond
 )
 
 // NewDisplay writes to w, which is a terminal of that many columns, or no terminal if width is zero. Close ends it.
@@ -104,8 +106,11 @@ func (d *Display) paint() {
 	}
 	now := time.Now()
 	text := fmt.Sprintf("%s %s left, %s", d.count(), brief(d.estimate.left(now)), d.name)
-	text = shortened(text, d.width-barWidth-barRest)
-	fmt.Fprintf(d.w, "\r%s %-*s", d.bar.ViewAs(d.estimate.share(now)), d.width-barWidth-barRest, text)
+	if room := d.width - barWidth - barRest; room >= textWidth {
+		fmt.Fprintf(d.w, "\r%s %-*s", d.bar.ViewAs(d.estimate.share(now)), room, shortened(text, room))
+		return
+	}
+	fmt.Fprintf(d.w, "\r%-*s", d.width-1, shortened(text, d.width-1))
 }
 
 func (d *Display) erase() {
@@ -141,5 +146,8 @@ func shortened(text string, letters int) string {
 	if len(runes) <= letters {
 		return text
 	}
-	return string(runes[:max(letters-1, 0)]) + "…"
+	if letters < 1 {
+		return ""
+	}
+	return string(runes[:letters-1]) + "…"
 }

@@ -94,6 +94,30 @@ func TestBar(t *testing.T) {
 	})
 }
 
+// TestNarrow draws on terminals that are too narrow for a bar, and then for anything.
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{1, 2, 20, barWidth, barWidth + barRest, barWidth + barRest + textWidth} {
+		synctest.Test(t, func(t *testing.T) {
+			var s screen
+			d := NewDisplay(&s, width)
+			d.Plan(steps()[:2])
+			d.Begin("drain 64 B")
+			time.Sleep(redraw + redraw/2)
+			drawn := s.String()
+			for line := range strings.SplitSeq(drawn, "\r") {
+				if n := lipgloss.Width(line); n >= width {
+					t.Errorf("a line of %d columns does not fit into %d: %q", n, width, line)
+				}
+			}
+			if width >= 20 && !strings.Contains(drawn, "[1/2] 1m0s left") {
+				t.Errorf("on %d columns it is not said how long it takes: %q", width, drawn)
+			}
+			d.Close()
+		})
+	}
+}
+
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(0, 0)
