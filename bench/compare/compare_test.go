@@ -107,6 +107,20 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestOtherMethod has the same cell drained in one document and live in the other.
+func TestOtherMethod(t *testing.T) {
+	t.Parallel()
+	drained := timed("parallel", 1)
+	drained.Method = document.Drain
+	lines, err := Documents(results(t, host(), drained), results(t, host(), timed("parallel", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lines) != 1 || lines[0].Missing != "measured as drain and as live" || lines[0].Delta != "" {
+		t.Errorf("%+v, want no comparison", lines)
+	}
+}
+
 func TestFewRuns(t *testing.T) {
 	t.Parallel()
 	row := timed("parallel", 1)

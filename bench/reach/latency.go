@@ -9,14 +9,7 @@ import (
 	"github.com/wherryhq/wherry/bench/quantity"
 )
 
-// rung is an offered load of one consumer, of the peers' part or else of the matrix.
-func rung(b *document.Backend, subject string, rate int) *document.Row {
-	if r := rungIn(b.Peers, subject, rate); r != nil || subject != matrix.Wherry {
-		return r
-	}
-	return rungIn(b.Matrix, subject, rate)
-}
-
+// rungIn is an offered load of one consumer, or nil.
 func rungIn(p *document.Part, subject string, rate int) *document.Row {
 	return find(p, func(r *document.Row) bool {
 		return r.Method == document.Offered && r.Subject == subject && r.Flow == matrix.Parallel && r.Consumers == 1 &&
@@ -37,6 +30,7 @@ func stands(r *document.Row) string {
 }
 
 // latencyOver is Wherry's p99 over shove's, both counted from the send, with Wherry's own from the intended time beside.
+// Both are rows of the peers' part: those of the matrix were measured at another time.
 func latencyOver(b *document.Backend) []Line {
 	var lines []Line
 	for _, step := range []struct {
@@ -45,7 +39,7 @@ func latencyOver(b *document.Backend) []Line {
 	}{{5_000, 0.7}, {25_000, 0.5}} {
 		goal := atMost(step.most, quantity.Times)
 		cell := quantity.Rate(float64(step.rate)) + "/s"
-		of, to := rung(b, matrix.Wherry, step.rate), rung(b, "shove", step.rate)
+		of, to := rungIn(b.Peers, matrix.Wherry, step.rate), rungIn(b.Peers, "shove", step.rate)
 		if reason := stands(of); reason != "" {
 			lines = append(lines, rungMissing(goal, cell, of, reason))
 			continue
@@ -64,7 +58,6 @@ func latencyOver(b *document.Backend) []Line {
 			fmt.Sprintf("%s against %s; from the intended time %s; one run of each, so no interval",
 				quantity.Duration(ours), quantity.Duration(theirs), quantity.Duration(float64(of.Load.Latency.P99))),
 			charts.Name(&of.Cell)+" over shove")
-		// A peer's row is among the peers.
 		lines = append(lines, line.doubted(b.Peers, fewestRounds))
 	}
 	return lines

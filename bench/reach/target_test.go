@@ -161,6 +161,24 @@ func TestLatencyOverTakesBothFromTheSend(t *testing.T) {
 	}
 }
 
+// TestLatencyOverTakesBothOfOnePart has Wherry's rungs in the matrix alone, which was measured at another time than shove.
+func TestLatencyOverTakesBothOfOnePart(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	peers := d.Backends[0].Peers
+	peers.Rows = slices.DeleteFunc(peers.Rows, func(r document.Row) bool {
+		return r.Method == document.Offered && r.Subject == matrix.Wherry
+	})
+	if rungIn(d.Backends[0].Matrix, matrix.Wherry, 5_000) == nil {
+		t.Fatal("the matrix of the sample has no rung")
+	}
+	for _, l := range lines(t, d, "dispatch latency, p99 over shove's, both from the send") {
+		if l.Verdict != NotMeasured {
+			t.Errorf("%s, %s: the rungs were not measured together", l.Verdict, l.Value)
+		}
+	}
+}
+
 func TestFlatnessOfMissingRow(t *testing.T) {
 	t.Parallel()
 	d := sample.Document()
