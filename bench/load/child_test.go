@@ -137,6 +137,11 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// says is a program that prints a report and then does something else.
+func says(report, then string) Program {
+	return Program{Path: "/bin/sh", Args: []string{"-c", "echo '" + report + "'; " + then}}
+}
+
 func TestProgramThatFails(t *testing.T) {
 	t.Parallel()
 	o := Order{Spec: spec(document.Live, matrix.Parallel, 2)}
@@ -154,6 +159,10 @@ func TestProgramThatFails(t *testing.T) {
 	}{
 		{"absent", t.Context(), Program{Path: "/nowhere/wherry"}, "no such file"},
 		{"silent", t.Context(), Program{Path: self, Args: []string{"-test.run=^$", "-test.v=false"}}, "said nothing that is understood"},
+		{"broken", t.Context(), says(`{"run": {"messages": 1}}`, "exit 3"), "exit status 3"},
+		{"killed", t.Context(), says(`{"run": {"messages": 1}}`, "kill -9 $$"), "signal: killed"},
+		{"chatty", t.Context(), says(`{"run": {"messages": 1}}`, "echo and more"), "said nothing that is understood"},
+		{"wrong", t.Context(), says(`{"run": {"messages": "many"}}`, "exit 0"), "said nothing that is understood"},
 		{"ended", ended, Program{}, "context canceled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -48,11 +48,13 @@ func Run(ctx context.Context, p Plan, meter progress.Meter) ([]document.Row, err
 		r.cells = append(r.cells, newCell(s, p.Quick))
 	}
 	meter.Plan(r.steps())
+	rounds := 0
 	for _, turn := range r.turns() {
 		if turn[0].spec.Method == document.Offered {
 			r.climb(ctx, turn)
 		} else {
-			r.inTurn(ctx, turn)
+			r.inTurn(ctx, turn, rounds)
+			rounds += turn[0].spec.Rounds
 		}
 	}
 	rows := make([]document.Row, 0, len(r.cells))

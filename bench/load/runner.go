@@ -73,11 +73,12 @@ func (r *runner) step(ctx context.Context, c *cell, do func()) {
 
 const interrupted = "interrupted"
 
-// inTurn measures each cell once in every round.
-func (r *runner) inTurn(ctx context.Context, turn []*cell) {
+// inTurn measures each cell once in every round. The rounds have numbers from first on, which no other turn has: cells
+// that were not measured in turn have no round in common, and so no ratio.
+func (r *runner) inTurn(ctx context.Context, turn []*cell, first int) {
 	for round := range turn[0].spec.Rounds {
 		for _, c := range turn {
-			r.step(ctx, c, func() { r.round(ctx, c, round) })
+			r.step(ctx, c, func() { r.round(ctx, c, first+round, round == 0) })
 		}
 	}
 }
@@ -86,8 +87,8 @@ func (r *runner) inTurn(ctx context.Context, turn []*cell) {
 const tries = 3
 
 // round measures a cell once, with so many messages that it takes long enough.
-func (r *runner) round(ctx context.Context, c *cell, round int) {
-	order := Order{Backend: r.plan.Backend, Spec: c.spec, Round: round, Stop: round == 0 && c.spec.Prefetch > 0}
+func (r *runner) round(ctx context.Context, c *cell, round int, first bool) {
+	order := Order{Backend: r.plan.Backend, Spec: c.spec, Round: round, Stop: first && c.spec.Prefetch > 0}
 	if c.messages == 0 {
 		probe := order
 		probe.Messages, probe.Stop = c.probe(), false

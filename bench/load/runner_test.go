@@ -103,6 +103,42 @@ func TestRoundsAreInTurn(t *testing.T) {
 	}
 }
 
+// Cells of different turns have no ratio, since what the machine did meanwhile is in it.
+func TestNoRatioAcrossTurns(t *testing.T) {
+	t.Parallel()
+	s := &scripted{}
+	specs := cells(t, "method=drain flow=parallel,batch payload=64 consumers=1,2 codec=json prefetch=0")
+	rows, err := Run(t.Context(), Plan{Backend: "mem", Specs: specs, measure: s.measure}, nil)
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	p := document.Part{Rows: rows, Ratios: []document.Ratio{
+		{Of: rows[0].Cell, To: rows[1].Cell}, {Of: rows[2].Cell, To: rows[0].Cell}, {Of: rows[2].Cell, To: rows[3].Cell},
+	}}
+	p.Derive()
+	if len(p.Ratios) != 2 || p.Ratios[0].Rounds != 3 || p.Ratios[1].Rounds != 3 {
+		t.Errorf("the ratios are %+v, want those within a turn", p.Ratios)
+	}
+}
+
+// A rung that lost one message has no number either, and ends the ladder.
+func TestFailedRung(t *testing.T) {
+	t.Parallel()
+	s := &scripted{answer: func(o Order) (Report, bool) {
+		l := steady(o.Spec.Rate)
+		l.Ledger.Handled, l.Ledger.Lost = l.Ledger.Handled-1, 1
+		return Report{Load: l}, true
+	}}
+	specs := cells(t, "method=offered flow=parallel consumers=1")
+	rows, err := Run(t.Context(), Plan{Specs: specs, measure: s.measure}, nil)
+	if err != nil || len(s.orders) != 1 {
+		t.Fatalf("%v after %d orders", err, len(s.orders))
+	}
+	if n := rows[0].NotShown; n == nil || n.Code != document.Failed || n.Text != "of 500 messages 1 were lost" || rows[0].Load != nil {
+		t.Errorf("got %+v of %+v", n, rows[0])
+	}
+}
+
 // A row that lost one message has no number, whatever the process thinks of it, and is measured no more.
 func TestFailedRows(t *testing.T) {
 	t.Parallel()
@@ -205,7 +241,7 @@ func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &scripted{answer: func(o Order) (Report, bool) {
-		if o.Spec.Payload == 1024 && o.Round == 1 {
+		if o.Spec.Payload == 1024 && o.Round == 4 { // the second of its turn
 			cancel()
 			return failed("killed"), true
 		}

@@ -2,11 +2,13 @@ package load
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/mem"
@@ -165,5 +167,37 @@ func TestNoFaultMakesARow(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A run whose messages were all handled is void when the broker has some of them still, and when the consumer failed.
+func TestJudgeOfWhatTheLedgerDoesNotSee(t *testing.T) {
+	t.Parallel()
+	o := Order{Backend: "mem", Spec: spec(document.Drain, matrix.Parallel, 1), Messages: 10}
+	s, err := newStage(o, openBackend)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.close(context.WithoutCancel(t.Context())) })
+	l := document.Ledger{Published: 10, Handled: 10}
+	if p, err := wherry.NewPublisher(t.Context(), s.relay, topicOf(s, views(o.Spec.Payload).codec)); err != nil {
+		t.Fatal(err)
+	} else if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if none := s.judge(t.Context(), l, s.place(), nil); none != nil {
+		t.Errorf("nothing is wrong: %+v", none)
+	}
+	none := s.judge(t.Context(), l, s.place(), errors.New("out of sorts"))
+	if none == nil || !strings.Contains(none.Text, "the consumer failed: out of sorts") {
+		t.Errorf("the consumer failed: %+v", none)
+	}
+	b := views(o.Spec.Payload)
+	if err := fill(t.Context(), s, &b, 0, 2); err != nil {
+		t.Fatal(err)
+	}
+	none = s.judge(t.Context(), l, s.place(), nil)
+	if none == nil || !strings.Contains(none.Text, "2 are left at the broker although all were handled") {
+		t.Errorf("two are left: %+v", none)
 	}
 }
