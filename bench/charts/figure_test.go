@@ -199,3 +199,24 @@ func TestNotesInThePictureAreFew(t *testing.T) {
 		t.Errorf("five notes give %d lines, want all of them", len(lines))
 	}
 }
+
+// TestHighestRung holds that fewer consumers come before a higher rate, in any order of the rows.
+func TestHighestRung(t *testing.T) {
+	t.Parallel()
+	rung := func(consumers, rate int) *document.Row {
+		return &document.Row{
+			Cell: document.Cell{Consumers: consumers, Rate: rate},
+			Load: &document.Load{Sustained: true, Latency: &document.Quantiles{}},
+		}
+	}
+	backlog := rung(1, 100_000)
+	backlog.Load.Sustained = false
+	want := rung(1, 5_000)
+	s := selection{rows: []*document.Row{rung(4, 25_000), rung(1, 500), backlog, want, rung(4, 100_000)}}
+	for range s.rows {
+		s.rows = append(s.rows[1:], s.rows[0])
+		if got := highestRung(s); got != want {
+			t.Errorf("got %d consumers at %d/s, want 1 at 5000", got.Consumers, got.Rate)
+		}
+	}
+}

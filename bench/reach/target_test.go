@@ -123,6 +123,64 @@ func TestLinesOfSample(t *testing.T) {
 	}
 }
 
+// TestBounds pins what is to be reached, so that no figure is reached by a changed bound.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	for figure, want := range map[string]string{
+		"live, over a Go channel, two processors":                 "≥ 1×",
+		"live, over a Go channel, one processor":                  "≥ 0.9×",
+		"live, the lowest rate over the best, by concurrency":     "≥ 0.9×",
+		"live, the lowest rate over the best, by workers":         "≥ 0.75×",
+		"live, instructions per message":                          "≤ 700, ≤ 800",
+		"live, over Watermill's Router":                           "≥ 50×",
+		"drain, over shove, 64 B":                                 "≥ 1.5×, ≥ 2×, ≥ 4×",
+		"drain, over shove, 1 KiB":                                "≥ 1.5×, ≥ 2×, ≥ 3×",
+		"drain, over shove, 64 KiB":                               "≥ 1×",
+		"drain in batches, over shove, 64 B":                      "≥ 1.2×",
+		"service, over ruststream, drained on one processor":      "≥ 0.85×",
+		"service, over ruststream, live on two processors":        "≥ 1.5×",
+		"a service over the hand loop, JSON 128 B":                "≤ 300, ≤ 0",
+		"each middleware":                                         "≤ 30, ≤ 0",
+		"concurrency 4 over one at a time":                        "≤ 600",
+		"a batch over one message at a time":                      "< 0",
+		"dispatch latency, p99 over shove's, both from the send":  "≤ 0.7×, ≤ 0.5×",
+		"dispatch latency at 100 k/s, p99 from the intended time": "≤ 1 ms",
+	} {
+		var bounds []string
+		for _, l := range lines(t, d, figure) {
+			if !slices.Contains(bounds, l.Bound) {
+				bounds = append(bounds, l.Bound)
+			}
+		}
+		if got := strings.Join(bounds, ", "); got != want {
+			t.Errorf("%s: the bounds are %s, want %s", figure, got, want)
+		}
+	}
+}
+
+// TestOneAllocationMore has a service that allocates once a message and a hand loop that does not.
+func TestOneAllocationMore(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	code := d.Backends[0].Code
+	i := slices.IndexFunc(code.Rows, func(r document.Row) bool { return r.Scenario() == "consume-json" })
+	for j := range code.Rows[i].Code.Runs {
+		r := &code.Rows[i].Code.Runs[j]
+		r.Blocks2N += r.N
+	}
+	code.Derive()
+	for _, l := range lines(t, d, "a service over the hand loop, JSON 128 B") {
+		if l.Cell == "consume json, more allocations" {
+			if l.Verdict != NotReached {
+				t.Errorf("one allocation more is %s, %s", l.Verdict, l.Value)
+			}
+			return
+		}
+	}
+	t.Error("there is no line of allocations")
+}
+
 func TestMiddlewareIsDividedByTheirNumber(t *testing.T) {
 	t.Parallel()
 	d := sample.Document()
