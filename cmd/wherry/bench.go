@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -62,6 +64,16 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 func fail(s streams, err error) int {
 	fmt.Fprintf(s.errs, "wherry bench: %v\n", err)
 	return statusFailed
+}
+
+// print writes what a command is asked for. It fails where not all of it can be written, as on a disk that is full.
+func (s streams) print(write func(w io.Writer)) int {
+	var text bytes.Buffer
+	write(&text)
+	if _, err := s.out.Write(text.Bytes()); err != nil {
+		return fail(s, fmt.Errorf("cannot write the output: %w", err))
+	}
+	return 0
 }
 
 // readResults reads a results document. The error of a wrong one names it, and has a line for each wrong value.

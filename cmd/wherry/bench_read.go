@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/wherryhq/wherry/bench/compare"
 	"github.com/wherryhq/wherry/bench/document"
@@ -19,8 +20,7 @@ func (c *benchShowCommand) run(_ context.Context, s streams) int {
 	if err != nil {
 		return fail(s, err)
 	}
-	terminal.Show(s.out, d)
-	return 0
+	return s.print(func(w io.Writer) { terminal.Show(w, d) })
 }
 
 // benchCheckCommand names what is wrong.
@@ -50,8 +50,9 @@ func (c *benchCheckCommand) run(_ context.Context, s streams) int {
 			rows, silent = rows+len(part.Rows), silent+without(part.Rows)
 		}
 	}
-	fmt.Fprintf(s.out, "%s is valid: %d rows, %d of them without a value, with a reason\n", c.File, rows, silent)
-	return 0
+	return s.print(func(w io.Writer) {
+		fmt.Fprintf(w, "%s is valid: %d rows, %d of them without a value, with a reason\n", c.File, rows, silent)
+	})
 }
 
 // benchCompareCommand tells differences from chance.
@@ -79,6 +80,5 @@ func (c *benchCompareCommand) run(_ context.Context, s streams) int {
 	if err != nil {
 		return fail(s, fmt.Errorf("%s and %s cannot be compared: %w", c.Old, c.New, err))
 	}
-	terminal.Comparison(s.out, lines)
-	return 0
+	return s.print(func(w io.Writer) { terminal.Comparison(w, lines) })
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/wherryhq/wherry/bench/document"
@@ -99,6 +101,23 @@ func TestBenchCompare(t *testing.T) {
 	r.want(t, 1, nil, []string{"cannot be compared", "kernel: 6.9, and the host of the document has 6.8"})
 	r = bench(t, "compare", before)
 	r.want(t, 2, nil, []string{`expected "<new>"`, "Run 'wherry bench compare --help'"})
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestBenchReadToAFullDisk(t *testing.T) {
+	t.Parallel()
+	name := resultsOf(t, 2e9, "6.8")
+	for _, args := range [][]string{{"show", name}, {"check", name}, {"compare", name, name}} {
+		var errs bytes.Buffer
+		status := run(t.Context(), append([]string{"bench"}, args...), streams{in: strings.NewReader(""), out: full{}, errs: &errs})
+		if status != 1 || !strings.Contains(errs.String(), "cannot write the output: no space left on device") {
+			t.Errorf("%s: status %d, %s", args[0], status, errs.String())
+		}
+	}
 }
 
 func TestBenchRenders(t *testing.T) {
