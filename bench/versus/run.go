@@ -179,12 +179,14 @@ func roundName(turn []*row, round int) string {
 
 // measure measures all rows.
 func (r *runner) measure(ctx context.Context) ([]document.Row, error) {
+	first := 0 // Rounds have numbers that no other turn has: rows of different turns have no ratio.
 	for _, turn := range r.turns() {
 		for round := range turn[0].spec.Rounds {
 			r.meter.Begin(roundName(turn, round))
-			r.round(ctx, turn, round)
+			r.round(ctx, turn, first+round)
 			r.meter.End(summary(turn))
 		}
+		first += turn[0].spec.Rounds
 	}
 	rows := make([]document.Row, 0, len(r.rows))
 	for _, row := range r.rows {

@@ -47,6 +47,19 @@ func measured(t *testing.T, s *stub, specs ...matrix.Spec) []document.Row {
 	return rows
 }
 
+// TestRoundsOfTurns wants no round in common of rows that were not measured in turn, so that they have no ratio.
+func TestRoundsOfTurns(t *testing.T) {
+	t.Parallel()
+	a, b := timed("a"), timed("b")
+	b.Turn = "another turn"
+	rows := measured(t, &stub{rates: map[string]float64{"a": 1e6, "b": 3e4}}, a, b)
+	p := document.Part{Rows: rows, Ratios: []document.Ratio{{Of: a.Cell, To: b.Cell}}}
+	p.Derive()
+	if len(rows[0].Runs) != 2 || len(rows[1].Runs) != 2 || len(p.Ratios) != 0 {
+		t.Errorf("the rounds are %+v and %+v", rows[0].Runs, rows[1].Runs)
+	}
+}
+
 // TestRounds wants as many rounds as asked for, each with all subjects, each beginning with another.
 func TestRounds(t *testing.T) {
 	t.Parallel()
