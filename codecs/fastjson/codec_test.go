@@ -26,6 +26,8 @@ var plainBodies = []string{
 	`{"a":1,"b":2,"id":1,"c":3,"d":4,"quantity":2,"e":5,"f":6}`,
 	`{"id":1,"city":"Malmö","quantity":2}`,
 	`{"only":"filler"}`,
+	`{"id":1764568800123456789,"quantity":2}`,
+	`{"id":9223372036854775807}`,
 	`{"id":1000000000,"quantity":37,"f0":"0000000000000000","f1":"` + strings.Repeat("long", 99) + `"}`,
 }
 
@@ -82,7 +84,7 @@ func TestLibraryIsTaken(t *testing.T) {
 var slowBodies = []string{
 	``, ` `, `null`, `[]`, `{`, `{"id"`, `{"id":`, `{"id":1`, `{"id":1,`, `{"id":1,}`, `{"id":1}}`, `{"id":1} {}`, `{,}`,
 	`{"id":null}`, `{"ID":1}`, `{"Id":1}`, `{"id":1,"iD":2}`, `{"id":1,"id":2}`, `{"i\u0064":1}`, `{"more":"\n"}`, "{\"more\":\"\n\"}",
-	`{"id":-1}`, `{"id":1.0}`, `{"id":1e3}`, `{"id":01}`, `{"id":"1"}`, `{"id":true}`, `{"id":9999999999999999999}`,
+	`{"id":-1}`, `{"id":1.0}`, `{"id":1e3}`, `{"id":01}`, `{"id":"1"}`, `{"id":true}`, `{"id":9999999999999999999}`, `{"id":9223372036854775808}`,
 	`{"quantity":4294967296}`, `{"id":1,"quantity":-0}`, `{"more":tru}`, `{"more":nul}`, `{"more":1.}`, `{"more":.5}`, `{"more":+1}`,
 	`{"more":1e}`, `{"more":-}`, `{"more":"x}`, `{"more":"` + strings.Repeat("x", 99), `{"more":"` + strings.Repeat("x", 99) + `\"}`,
 	"{\"more\":\"" + strings.Repeat("x", 99) + "\t\"}", "{\"more\":\"\xff\"}", "{\"\xff\":1}", `{"K":1,"ſ":2}`, `{id:1}`, `{'id':1}`,

@@ -16,7 +16,7 @@
 // write, is fast: the fields of a struct of nothing but strings, booleans and numbers are set by the scan itself, and every
 // other type is decoded by github.com/segmentio/encoding/json, which does not see the members that no field wants. A body
 // with an escape in a string, a null, a repeated or differently spelled name of a field, a fraction for an integer, an
-// integer of more than 18 digits, or an error anywhere goes to encoding/json.
+// integer above the largest int64, or an error anywhere goes to encoding/json.
 //
 // What is written goes through the same library, and to encoding/json when that fails.
 //

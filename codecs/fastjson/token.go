@@ -3,6 +3,7 @@ package fastjson
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
 )
 
@@ -78,8 +79,9 @@ func (s *scan) mixedText(i int) int {
 	return notPlain
 }
 
-// maxDigits is the number of digits of which every integer is an int64.
-const maxDigits = 18
+// maxDigits is the number of digits of which every integer is a uint64, so that it can be compared with an int64. A time in
+// nanoseconds has as many.
+const maxDigits = 19
 
 // integer goes over an integer without a sign that surely is an int64, and notes it.
 func (s *scan) integer(i int) int {
@@ -96,7 +98,7 @@ func (s *scan) integer(i int) int {
 	}
 	s.decimal = decimal
 	n := i - start
-	if n-1 >= maxDigits || n == 0 || src[start] == '0' && n > 1 {
+	if n > maxDigits || decimal > math.MaxInt64 || n == 0 || src[start] == '0' && n > 1 {
 		return notPlain
 	}
 	if uint(i) < uint(len(src)) && (src[i] == '.' || src[i]|0x20 == 'e') {
