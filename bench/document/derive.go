@@ -145,6 +145,9 @@ func (l *Load) derive(rate int) {
 	}
 }
 
+// scheduled is how many messages a rate makes from the first to the last intended time.
+func (l *Load) scheduled(rate int) float64 { return float64(l.ScheduledNS)*float64(rate)/1e9 + 1 }
+
 func (c *Code) derive() {
 	c.Instructions, c.Spread, c.Allocations, c.Bytes = 0, 0, 0, 0
 	if len(c.Runs) == 0 {

@@ -38,7 +38,7 @@ func (v *validator) row(r *Row, path string, quick bool) {
 		}
 	}
 	if r.Load != nil {
-		v.load(r.Load, path+".load")
+		v.load(r.Load, r.Rate, path+".load")
 	}
 	if r.Code != nil {
 		v.code(r.Code, path+".code")
@@ -146,7 +146,7 @@ func (v *validator) ledger(l *Ledger, path string) {
 	}
 }
 
-func (v *validator) load(l *Load, path string) {
+func (v *validator) load(l *Load, rate int, path string) {
 	v.atLeast(1, l.ScheduledNS, path+".scheduled_ns")
 	v.atLeast(1, l.Published, path+".published")
 	v.atLeast(1, l.PublishNS, path+".publish_ns")
@@ -162,6 +162,8 @@ func (v *validator) load(l *Load, path string) {
 	v.quantiles(l.Lateness, path+".pacer_late")
 	switch {
 	case !l.Sustained:
+	case float64(l.Published) < reachedShare*l.scheduled(rate):
+		v.addf(path+".published", "is %d of the %.0f that were scheduled, and the load was sustained", l.Published, l.scheduled(rate))
 	case l.Latency == nil:
 		v.addf(path+".latency", "is missing, and the load was sustained")
 	case l.Lateness == nil:

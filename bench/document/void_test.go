@@ -23,6 +23,7 @@ func TestVoid(t *testing.T) {
 		"reordered":  {0, func(r *Row) { r.Runs[0].Ledger.Ordered = true }, "runs[0].ledger.reordered: is 7, and a run that promised"},
 		"too many":   {0, func(r *Row) { r.Runs[0].Messages = 3_000_000 }, "runs[0].messages: is 3000000, and 2000000 were handled"},
 		"two counts": {4, func(r *Row) { r.Load.Published-- }, "load.published: is 49999, and 50000 in the ledger"},
+		"half":       {4, func(r *Row) { r.Load.ScheduledNS *= 2 }, "load.published: is 50000 of the 99999 that were scheduled"},
 		"both":       {0, func(r *Row) { r.NotShown = &Reason{Failed, "it fell over"} }, "it fell over"},
 		"quantiles":  {4, func(r *Row) { r.Load.Latency.P50 = r.Load.Latency.Max + 1 }, "load.latency.p95_ns"},
 		"wrong kind": {4, func(r *Row) { r.Load, r.Runs = nil, sampleRuns(1_000_000) }, "want load of a row by the method"},

@@ -16,7 +16,7 @@ func filled(cell document.Cell, method document.Method) document.Row {
 	switch method {
 	case document.Offered:
 		r.Load = &document.Load{
-			ScheduledNS: 1e9, Published: 5000, PublishNS: 1e9, Ledger: ledger, CPUNS: 1, PeakRSS: 1,
+			ScheduledNS: 1, Published: 5000, PublishNS: 1e9, Ledger: ledger, CPUNS: 1, PeakRSS: 1,
 			Latency: &document.Quantiles{P99: 1000, P999: 1000, Max: 1000}, Lateness: &document.Quantiles{},
 		}
 	case document.Count:
