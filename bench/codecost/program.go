@@ -46,6 +46,7 @@ func prepare(ctx context.Context, o Options, dir string) (*program, error) {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", p.path, source)
 	cmd.Dir = o.Tree
 	cmd.Env = host.Environment(runtime.NumCPU(), nil)
+	host.Apart(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
@@ -140,6 +141,7 @@ func totalOf(profile []byte) (int64, error) {
 func run(ctx context.Context, path string, args []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = host.Environment(1, Environment())
+	host.Apart(cmd)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -14,8 +14,8 @@ import (
 	"github.com/wherryhq/wherry/bench/host"
 )
 
-// A Program is what measures orders, in a process of its own for each, with the environment of [host.Environment]. The zero Program is the running one, with the
-// command "bench cell".
+// A Program is what measures orders, in a process of its own for each, with the environment of [host.Environment] and apart
+// from the signals of this one. The zero Program is the running one, with the command "bench cell".
 type Program struct {
 	Path string
 	Args []string // before the order
@@ -42,6 +42,7 @@ func (p Program) Measure(ctx context.Context, o Order) Report {
 	var stdout, stderr bytes.Buffer
 	c := exec.CommandContext(ctx, path, append(slices.Clip(args), string(data))...)
 	c.Env = host.Environment(o.Spec.Procs, nil)
+	host.Apart(c)
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, closing
 	runErr := c.Run()
 	var r Report

@@ -32,7 +32,7 @@ func once(ctx context.Context, path string, s *matrix.Spec, messages int) *progr
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	c := exec.CommandContext(limited, path, o.Args()...)
-	apart(c)
+	host.Apart(c)
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, patience
 	c.Env = host.Environment(s.Procs, nil)
 	err := c.Run()

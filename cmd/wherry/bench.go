@@ -42,9 +42,9 @@ type benchCellCommand struct {
 }
 
 func (c *benchCellCommand) run(_ context.Context, s streams) int {
-	// Ctrl-C reaches every process of a terminal, as its end does, and supervisors send SIGTERM to a whole group. Whoever
-	// started this one ends it, and knows then that it was interrupted. It goes by itself where nobody does.
-	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// The end of a terminal is told to each of its processes. Whoever started this one ends it, and knows then that it was
+	// interrupted. It goes by itself where nobody does.
+	signal.Ignore(syscall.SIGHUP)
 	return load.Child(c.Args, s.out)
 }
 
