@@ -11,6 +11,7 @@ import (
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/progress"
 	"github.com/wherryhq/wherry/bench/versus/program"
 )
 
@@ -78,11 +79,16 @@ func timed(subject string) matrix.Spec {
 // faked runs specs whose programs are this test binary.
 func faked(ctx context.Context, t *testing.T, specs ...matrix.Spec) ([]document.Row, error) {
 	t.Helper()
+	return fakedWith(ctx, t, silent{}, specs...)
+}
+
+func fakedWith(ctx context.Context, t *testing.T, meter progress.Meter, specs ...matrix.Spec) ([]document.Row, error) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runner{meter: silent{}, run: once}
+	r := &runner{meter: meter, run: once}
 	for _, s := range specs {
 		r.rows = append(r.rows, newRow(s, true))
 		r.rows[len(r.rows)-1].path = self
@@ -132,14 +138,30 @@ func valid(t *testing.T, rows []document.Row) {
 	}
 }
 
+// interrupting is a meter that ends the run while the step after a number of them is being measured, however long that takes
+// to begin.
+type interrupting struct {
+	silent
+	after  int
+	cancel context.CancelFunc
+}
+
+func (m *interrupting) End(string) { m.after-- }
+
+func (m *interrupting) Begin(string) {
+	if m.after == 0 {
+		time.AfterFunc(50*time.Millisecond, m.cancel)
+	}
+}
+
 // TestInterrupt ends a run that would never end. What was finished stays.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	endless := timed("fake-endless")
 	endless.Turn = "next"
-	rows, err := faked(ctx, t, timed("fake-good"), endless)
+	rows, err := fakedWith(ctx, t, &interrupting{after: 1, cancel: cancel}, timed("fake-good"), endless)
 	if err == nil {
 		t.Error("no error")
 	}
