@@ -18,27 +18,30 @@ type interrupts struct {
 }
 
 // listen listens for signals until close. The context that it returns ends with the first interrupt; the end of ctx is a
-// first interrupt too.
+// first interrupt too. It listens once, for both: between two listeners the second signal would be lost.
 func listen(ctx context.Context) (context.Context, *interrupts) {
-	stopping, stop := notify(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	stopping, stop := context.WithCancel(ctx)
 	quitting, quit := context.WithCancel(context.WithoutCancel(ctx))
 	in := &interrupts{
 		stopping: stopping.Done(), quitting: quitting.Done(), stop: stop, quit: quit, gone: make(chan struct{}),
 	}
 	go func() {
 		defer close(in.gone)
-		<-stopping.Done()
-		again, stopAgain := notify(quitting)
-		defer stopAgain()
-		stop() // the second is listened for by now, or a signal between the two would end the process
-		<-again.Done()
+		defer signal.Stop(signals)
+		select {
+		case <-signals:
+		case <-stopping.Done():
+		}
+		stop()
+		select {
+		case <-signals:
+		case <-quitting.Done():
+		}
 		quit()
 	}()
 	return stopping, in
-}
-
-func notify(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 }
 
 // interrupt is what a signal does.
