@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/host"
 )
 
@@ -45,6 +46,9 @@ func (p Program) Measure(ctx context.Context, o Order) Report {
 	host.Apart(c)
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, closing
 	runErr := c.Run()
+	if host.Interrupted(runErr) {
+		return Report{None: &document.Reason{Code: document.NotMeasured, Text: document.Interrupted}}
+	}
 	var r Report
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil || r.Run == nil && r.Load == nil && r.None == nil {
 		return failed(fmt.Sprintf("the process for %s said nothing that is understood: %v%s", o.Spec.Name(), runErr, said(stderr.String())))

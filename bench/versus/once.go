@@ -37,7 +37,7 @@ func once(ctx context.Context, path string, s *matrix.Spec, messages int) *progr
 	c.Env = host.Environment(s.Procs, nil)
 	err := c.Run()
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, host.Interrupted(err):
 		return none(document.NotMeasured, interrupted)
 	case limited.Err() != nil:
 		return none(document.Failed, "a run of %d messages did not end within %v", messages, lifetime)
