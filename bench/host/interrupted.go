@@ -15,7 +15,7 @@ func Interrupted(err error) bool {
 		return false
 	}
 	status, ok := exit.Sys().(syscall.WaitStatus)
-	if !ok || !status.Signaled() {
+	if !ok || !status.Signaled() { //nolint:misspell // The name is the library's.
 		return false
 	}
 	switch status.Signal() {

@@ -112,6 +112,15 @@ func testLive(ctx context.Context, t *testing.T, key string) {
 		case <-screen.seen:
 		case <-done:
 		}
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for s.ledger.Totals().Published == 0 { // it can be ready before the first order
+			select {
+			case <-look.C:
+			case <-done:
+				return
+			}
+		}
 		_, _ = press.WriteString(key)
 	}()
 	if err := showLive(newCamera(s), in, done, screen, tea.WithInput(keys), tea.WithWindowSize(80, 24)); err != nil {
