@@ -18,6 +18,7 @@ type encoding struct {
 	id      driver.ID
 	delay   time.Duration
 	ctx     lazyContext
+	own     bool // it is the publisher's, not one of the pool's
 	dressed bool // it is more than a body
 	lent    bool // a send that outlived its context still reads it
 }
@@ -52,7 +53,7 @@ func (c *publisherCore) give(e *encoding) {
 	if e.dressed || cap(e.body) > maxKeptBuffer {
 		c.undress(e)
 	}
-	if e == c.own {
+	if e.own {
 		c.seq.give()
 	} else {
 		c.pool.Put(e)
@@ -61,10 +62,16 @@ func (c *publisherCore) give(e *encoding) {
 
 // replace gives up an encoding that a send still reads.
 func (c *publisherCore) replace(e *encoding) {
-	if e == c.own {
-		c.own = c.newEncoding()
+	if e.own {
+		c.ownEncoding()
 		c.seq.give()
 	}
+}
+
+// ownEncoding gives the publisher an encoding of its own. Whoever calls it has taken the one before, or is alone.
+func (c *publisherCore) ownEncoding() {
+	c.own = c.newEncoding()
+	c.own.own = true
 }
 
 // undress makes an encoding that of a body again, without buffers that are not worth keeping.

@@ -135,7 +135,7 @@ func (c *publisherCore) open(out *outlet) {
 	c.clock.exact = c.spec.exactTime
 	c.prefix = rand.Uint64()
 	c.pool.New = func() any { return c.newEncoding() }
-	c.own = c.newEncoding()
+	c.ownEncoding()
 	if limits := out.limits; limits.Batch > 1 {
 		c.join = newJoiner(out.deliver, limits, c.spec.timeout)
 	}
