@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 	"github.com/wherryhq/wherry/driver"
 )
@@ -75,7 +76,7 @@ func exchange(ctx context.Context, o Order, e exchanged) Report {
 	e.close()
 	all.Wait()
 	run := w.close(int64(o.Messages), e.ledger.Last())
-	run.Round, run.PeakRSS = o.Round, peakMemory()
+	run.Round, run.PeakRSS = o.Round, host.PeakMemory()
 	run.Ledger = e.ledger.Judge(int64(messages), ledger.Order{Promised: receivers == 1})
 	if wrong := faultsOf(run.Ledger); len(wrong) > 0 {
 		return failed(wrong[0])
@@ -107,7 +108,7 @@ func bare(_ context.Context, o Order) Report {
 	close(c)
 	all.Wait()
 	run := w.close(int64(o.Messages), time.Time{})
-	run.Round, run.PeakRSS = o.Round, peakMemory()
+	run.Round, run.PeakRSS = o.Round, host.PeakMemory()
 	run.Ledger.Published = int64(o.Messages)
 	for _, n := range counts {
 		run.Ledger.Handled += n

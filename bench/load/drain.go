@@ -6,6 +6,7 @@ import (
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/driver"
@@ -76,7 +77,7 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V]) R
 			run.ElapsedNS = int64(end.Sub(w.begun))
 		}
 	}
-	run.Round, run.PeakRSS = s.order.Round, peakMemory()
+	run.Round, run.PeakRSS = s.order.Round, host.PeakMemory()
 	run.Ledger = c.ledger.Judge(messages, ledger.Order{Promised: s.spec.Ordered})
 	if none := s.judge(ctx, run.Ledger, d.at, err); none != nil {
 		return Report{None: none}

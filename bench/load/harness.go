@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 	"github.com/wherryhq/wherry/bench/matrix"
 )
@@ -28,7 +29,7 @@ func harness(o Order) Report {
 		}
 	}
 	run := w.close(int64(o.Messages), time.Time{})
-	run.Round, run.PeakRSS = o.Round, peakMemory()
+	run.Round, run.PeakRSS = o.Round, host.PeakMemory()
 	run.Ledger = l.Judge(int64(o.Messages), ledger.Order{Promised: true})
 	if wrong := faultsOf(run.Ledger); len(wrong) > 0 {
 		return failed(wrong[0])

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 )
 
@@ -45,7 +46,7 @@ func live[T any](ctx context.Context, s *stage, b body[T]) Report {
 	if end = c.ledger.Last(); !complete && !end.IsZero() {
 		run.ElapsedNS = int64(end.Sub(w.begun))
 	}
-	run.Round, run.PeakRSS = s.order.Round, peakMemory()
+	run.Round, run.PeakRSS = s.order.Round, host.PeakMemory()
 	run.Ledger = c.ledger.Judge(int64(messages), ledger.Order{Promised: s.spec.Ordered})
 	if none := s.judge(ctx, run.Ledger, at, err); none != nil {
 		return Report{None: none}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 	"github.com/wherryhq/wherry/bench/matrix"
 )
@@ -44,7 +45,7 @@ func offered[T any](ctx context.Context, s *stage, b body[T], pace func(*matrix.
 	}
 	messages := handlers + len(done.sent)
 	await(ctx, c.ledger, int64(messages))
-	cpu := processorTime() - w.cpu
+	cpu := host.ProcessorTime() - w.cpu
 	err = errors.Join(v.stop(), p.Close(ctx))
 	l := c.ledger.Judge(int64(messages), ledger.Order{Promised: s.spec.Ordered})
 	if none := s.judge(ctx, l, at, err); none != nil {
@@ -53,7 +54,7 @@ func offered[T any](ctx context.Context, s *stage, b body[T], pace func(*matrix.
 	load := measured(c.ledger, pacer, done, handlers)
 	l.Published -= int64(handlers) // What came before the first was due is in no number of the row.
 	l.Handled -= int64(handlers)
-	load.Ledger, load.CPUNS, load.PeakRSS = l, cpu, peakMemory()
+	load.Ledger, load.CPUNS, load.PeakRSS = l, cpu, host.PeakMemory()
 	return Report{Load: load}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 )
 
@@ -28,7 +29,7 @@ func publish[T any](ctx context.Context, s *stage, b body[T]) Report {
 	}
 	all.Wait()
 	run := w.close(int64(s.order.Messages), time.Time{})
-	run.Round, run.PeakRSS = s.order.Round, peakMemory()
+	run.Round, run.PeakRSS = s.order.Round, host.PeakMemory()
 	if err := errors.Join(errors.Join(errs...), p.Close(ctx)); err != nil {
 		return failed("publish: " + err.Error())
 	}

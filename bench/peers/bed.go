@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 	"github.com/wherryhq/wherry/bench/versus/program"
 )
@@ -45,7 +46,7 @@ type mark struct {
 	cpu int64
 }
 
-func now() mark { return mark{time.Now(), processorTime()} }
+func now() mark { return mark{time.Now(), host.ProcessorTime()} }
 
 // measure opens the subject of o and runs its cell.
 func measure(ctx context.Context, o *program.Options) (*program.Answer, error) {
@@ -167,7 +168,7 @@ func (b *bed) ran(s *subject, begin, end mark, messages int64) *program.Answer {
 		Messages:  messages,
 		ElapsedNS: int64(end.at.Sub(begin.at)),
 		CPUNS:     end.cpu - begin.cpu,
-		PeakRSS:   peakMemory(),
+		PeakRSS:   host.PeakMemory(),
 		Ledger:    b.judged(s),
 	}}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/versus/program"
 )
 
@@ -66,7 +67,7 @@ func (b *bed) offered(ctx context.Context, s *subject) (*program.Answer, error) 
 		PeakLag:     lag,
 		Ledger:      b.judged(s),
 		CPUNS:       end.cpu - begin.cpu,
-		PeakRSS:     peakMemory(),
+		PeakRSS:     host.PeakMemory(),
 	}
 	waits := func(since func(i int) int64) *document.Quantiles {
 		all := make([]int64, len(c.handled))

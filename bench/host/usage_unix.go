@@ -1,6 +1,6 @@
 //go:build unix
 
-package load
+package host
 
 import (
 	"os"
@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// processorTime is what the process has used of processors so far, in nanoseconds.
-func processorTime() int64 {
+// ProcessorTime is what the process has used of processors so far, in nanoseconds.
+func ProcessorTime() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
@@ -18,9 +18,9 @@ func processorTime() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// peakMemory is the most memory that the process ever had resident, in bytes. Linux tells it of this program alone; what
-// getrusage says may be of the one that started it, and is in kilobytes or bytes.
-func peakMemory() int64 {
+// PeakMemory is the most memory that the process ever had resident, in bytes, or 0 where it is not known. Linux tells it of
+// this program alone; what getrusage says may be of the one that started it, and is in kilobytes or bytes.
+func PeakMemory() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package load
-
-// processorTime and peakMemory are not known here.
-func processorTime() int64 { return 0 }
-
-func peakMemory() int64 { return 0 }
