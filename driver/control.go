@@ -19,6 +19,19 @@ type Control struct {
 	Failure *Failure
 }
 
+// Clone returns a copy that shares nothing with c.
+func (c Control) Clone() Control {
+	if c.Hold != nil {
+		h := *c.Hold
+		c.Hold = &h
+	}
+	if c.Failure != nil {
+		f := *c.Failure
+		c.Failure = &f
+	}
+	return c
+}
+
 // HoldData tells a hold consumer where a record goes and when.
 type HoldData struct {
 	Topic  string

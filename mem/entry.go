@@ -111,20 +111,7 @@ func (e *entry) fillOdd(r *driver.Record) {
 		e.headers = append(e.headers[:0], r.Headers...)
 		d.Headers = slices.Clip(e.headers)
 	}
-	d.ID, d.ContentType, d.Control = r.ID, r.ContentType, ownControl(r.Control)
-}
-
-// ownControl is a copy that shares nothing.
-func ownControl(c driver.Control) driver.Control {
-	if c.Hold != nil {
-		h := *c.Hold
-		c.Hold = &h
-	}
-	if c.Failure != nil {
-		f := *c.Failure
-		c.Failure = &f
-	}
-	return c
+	d.ID, d.ContentType, d.Control = r.ID, r.ContentType, r.Control.Clone()
 }
 
 // copied returns a new entry with a copy of the record of e.

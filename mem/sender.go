@@ -77,11 +77,7 @@ func (s *sender) Accept(r *driver.Record) bool {
 	e.size, e.count = size, 0
 	e.fillPlain(r)
 	q.push(e)
-	if len(q.idle) == 0 {
-		q.mu.Unlock()
-	} else {
-		q.unlockAndWake()
-	}
+	q.unlock()
 	return true
 }
 

@@ -58,14 +58,7 @@ func (l *ledger) sending(t driver.Target, batch []driver.Record) []outgoing {
 func ownRecord(r *driver.Record) driver.Record {
 	c := *r
 	c.Key, c.Body, c.Headers = slices.Clone(r.Key), slices.Clone(r.Body), slices.Clone(r.Headers)
-	if f := r.Control.Failure; f != nil {
-		own := *f
-		c.Control.Failure = &own
-	}
-	if h := r.Control.Hold; h != nil {
-		own := *h
-		c.Control.Hold = &own
-	}
+	c.Control = r.Control.Clone()
 	return c
 }
 

@@ -27,7 +27,7 @@ func hold(d *driver.Delivery) held {
 	c.ContentType = string([]byte(d.ContentType))
 	c.ID.Text = string([]byte(d.ID.Text))
 	c.Topic = string([]byte(d.Topic))
-	c.Control = cloneControl(d.Control)
+	c.Control = d.Control.Clone()
 	return held{d: d, copy: c}
 }
 

@@ -53,21 +53,9 @@ func cloneRecords(rs []driver.Record) []driver.Record {
 		r.Key = bytes.Clone(r.Key)
 		r.Body = bytes.Clone(r.Body)
 		r.Headers = slices.Clone(r.Headers)
-		r.Control = cloneControl(r.Control)
+		r.Control = r.Control.Clone()
 	}
 	return out
-}
-
-func cloneControl(c driver.Control) driver.Control {
-	if c.Hold != nil {
-		h := *c.Hold
-		c.Hold = &h
-	}
-	if c.Failure != nil {
-		f := *c.Failure
-		c.Failure = &f
-	}
-	return c
 }
 
 // poison overwrites everything in the batch that a driver could have kept.
