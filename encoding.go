@@ -2,7 +2,6 @@ package wherry
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -18,7 +17,8 @@ type encoding struct {
 	id      driver.ID
 	delay   time.Duration
 	ctx     lazyContext
-	own     bool // it is the publisher's, not one of the pool's
+	seq     uint64 // the last number that was used of those it has, which end at last
+	last    uint64
 	dressed bool // it is more than a body
 	lent    bool // a send that outlived its context still reads it
 }
@@ -40,11 +40,8 @@ func (c *publisherCore) callContext() lazyContext {
 	return lazyContext{cause: errPublishTimeout, clock: &c.clock, fallback: true}
 }
 
-// take returns a free encoding. A publisher has one, which costs no more than a flag; concurrent publishes share a pool.
+// take returns a free encoding. The pool has one for each processor, which costs no atomic operation.
 func (c *publisherCore) take() *encoding {
-	if c.seq.take() != 0 {
-		return c.own
-	}
 	return c.pool.Get().(*encoding) //nolint:forcetypeassert // The pool holds nothing else.
 }
 
@@ -53,25 +50,20 @@ func (c *publisherCore) give(e *encoding) {
 	if e.dressed || cap(e.body) > maxKeptBuffer {
 		c.undress(e)
 	}
-	if e.own {
-		c.seq.give()
-	} else {
-		c.pool.Put(e)
-	}
+	c.pool.Put(e)
 }
 
-// replace gives up an encoding that a send still reads.
-func (c *publisherCore) replace(e *encoding) {
-	if e.own {
-		c.ownEncoding()
-		c.seq.give()
-	}
-}
+// numberBlock is how many numbers an encoding takes of the publisher's at a time.
+const numberBlock = 1 << 10
 
-// ownEncoding gives the publisher an encoding of its own. Whoever calls it has taken the one before, or is alone.
-func (c *publisherCore) ownEncoding() {
-	c.own = c.newEncoding()
-	c.own.own = true
+// number returns the number of the next message. Those of one publisher are different, and not in order.
+func (e *encoding) number(c *publisherCore) uint64 {
+	if e.seq == e.last {
+		e.last = c.numbers.Add(numberBlock)
+		e.seq = e.last - numberBlock
+	}
+	e.seq++
+	return e.seq
 }
 
 // undress makes an encoding that of a body again, without buffers that are not worth keeping.
@@ -120,7 +112,7 @@ func (p *Publisher[T]) encode(e *encoding, v *T, opts []MessageOption) error {
 	r := &e.rec[0]
 	r.Body = body
 	if r.ID.Text == "" {
-		r.ID.Seq = c.seq.next()
+		r.ID.Seq = e.number(c)
 	}
 	r.Control.Published = c.clock.now()
 	return nil
@@ -170,24 +162,3 @@ var (
 	errClosedPublisher = fmt.Errorf("%w: %w", ErrNotSent, ErrClosed)
 	errNilValue        = fmt.Errorf("%w: the value is nil", ErrNotSent)
 )
-
-// A sequence numbers the messages of a publisher from 1 on and says in the same word who has its own encoding, so that one
-// atomic operation does both. The zero sequence is ready.
-type sequence struct{ word atomic.Uint64 }
-
-const taken = 1 << 63
-
-// take returns the next number and the right to the encoding, or 0 where another has it.
-func (s *sequence) take() uint64 {
-	v := s.word.Load()
-	if v >= taken || !s.word.CompareAndSwap(v, v+1+taken) {
-		return 0
-	}
-	return v + 1
-}
-
-// give ends the right to the encoding.
-func (s *sequence) give() { s.word.And(taken - 1) }
-
-// next returns the next number.
-func (s *sequence) next() uint64 { return s.word.Add(1) & (taken - 1) }

@@ -46,9 +46,8 @@ type publisherCore struct {
 	// most of one that is nothing but a body.
 	maxRecord int
 	maxBody   int
-	seq       sequence
-	own       *encoding // for whoever has taken it from seq
-	pool      sync.Pool // *encoding, for those that are concurrent with it
+	numbers   atomic.Uint64 // how many are given out, to encodings
+	pool      sync.Pool     // *encoding
 	closed    atomic.Bool
 	// contentType is what every record says.
 	contentType string
@@ -135,7 +134,6 @@ func (c *publisherCore) open(out *outlet) {
 	c.clock.exact = c.spec.exactTime
 	c.prefix = rand.Uint64()
 	c.pool.New = func() any { return c.newEncoding() }
-	c.ownEncoding()
 	if limits := out.limits; limits.Batch > 1 {
 		c.join = newJoiner(out.deliver, limits, c.spec.timeout)
 	}
@@ -159,22 +157,18 @@ func (p *Publisher[T]) accepted(ctx context.Context, v *T) bool {
 	if v == nil || ctx.Err() != nil {
 		return false
 	}
-	seq := c.seq.take()
-	if seq == 0 {
-		return false
-	}
-	e := c.own
+	e := c.take()
 	taken := false
 	if body, err := p.topic.codec.Append(e.body[:0], v); err == nil {
 		r := &e.rec[0]
-		r.Body, r.ID.Seq, r.Control.Published = body, seq, c.clock.now()
+		r.Body, r.ID.Seq, r.Control.Published = body, e.number(c), c.clock.now()
 		taken = len(body) <= c.maxBody && c.accept.Accept(r)
 		e.body = r.Body
 		if cap(e.body) > maxKeptBuffer {
 			e.body = nil
 		}
 	}
-	c.seq.give()
+	c.pool.Put(e)
 	return taken
 }
 
@@ -190,9 +184,7 @@ func (p *Publisher[T]) publish(ctx context.Context, v *T, opts []MessageOption) 
 		c.give(e)
 		return nil
 	}
-	if e.lent {
-		c.replace(e)
-	} else {
+	if !e.lent {
 		c.give(e)
 	}
 	return c.fail(err)

@@ -13,10 +13,10 @@ type Delivery struct {
 
 	// What most messages have stands together, so that handling one reads few lines of a cache.
 	Body        []byte
-	Headers     []Header // without the reserved ones
-	Control     Control
 	ID          ID
 	ContentType string
+	Control     Control
+	Headers     []Header // without the reserved ones
 	Key         []byte
 	// Topic is the name of the topic of the source that it came from.
 	Topic string

@@ -30,7 +30,8 @@ const (
 // entry is used again, soon, while it is still in a cache; when its tenure ended it never is, since a handler may still
 // read it: another entry takes its place.
 //
-// What most records need stands together, since the entries of a full queue are larger than a cache.
+// What most records need stands together, since the entries of a full queue are larger than a cache: what both sides write
+// are its first two lines of 64 bytes, what the sender writes is the third, and what only some records have comes after.
 type entry struct {
 	owner *member // who has it in hand; nil once it is settled or its tenure ended
 	q     *queue  // never changes
@@ -85,7 +86,8 @@ func (e *entry) fill(r *driver.Record, size int) {
 // isPlain reports whether a record has nothing but a body. Such a record fits an entry that has nothing else either: one
 // that is new, or was stripped.
 func isPlain(r *driver.Record) bool {
-	return len(r.Key)+len(r.Headers) == 0 && r.ID.Text == "" && r.Control.Hold == nil && r.Control.Failure == nil
+	c := &r.Control
+	return len(r.Key)+len(r.Headers) == 0 && r.ID.Text == "" && c.Hold == nil && c.Failure == nil && c.Defers == 0 && c.Deferred == 0
 }
 
 // fillPlain sets what such a record has besides.
@@ -94,7 +96,6 @@ func (e *entry) fillPlain(r *driver.Record) {
 	d.ID.Prefix, d.ID.Seq = r.ID.Prefix, r.ID.Seq
 	d.ContentType = r.ContentType
 	d.Control.Attempt, d.Control.Published = c.Attempt, c.Published
-	d.Control.Defers, d.Control.Deferred = c.Defers, c.Deferred
 }
 
 // fillOdd is fill for every record.

@@ -29,7 +29,9 @@ type queue struct {
 	delivered uint64 // how many deliveries there ever were
 	inFlight  int
 
-	free      []*entry // without buffers that are counted
+	// free are those without buffers that are counted. The one that was free first is used first: so they are used in the
+	// order of their addresses, which a processor guesses, so that it has the next when it comes.
+	free      ring
 	freeLarge []*entry // the others
 	freeBytes int
 	scratch   []large // free, for senders of large records
@@ -140,7 +142,7 @@ func (q *queue) end(err error) []ended {
 	q.delay.end()
 	q.share.end()
 	q.lease.end()
-	q.ready, q.bytes, q.free, q.freeLarge = ring{}, 0, nil, nil
+	q.ready, q.bytes, q.free, q.freeLarge = ring{}, 0, ring{}, nil
 	q.idle, q.waking = nil, false
 	return all
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// settleBatch is the number of settlements from which a larger batch gains little.
-	settleBatch  = 64
+	// settleBatch is the number of settlements from which a larger batch gains little: as many as an engine takes at once.
+	settleBatch  = 256
 	settleLinger = time.Millisecond
 	// maxDelay is the longest delay of a release.
 	maxDelay = 24 * time.Hour

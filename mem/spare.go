@@ -14,10 +14,8 @@ const (
 
 // spare returns an entry to be filled. The caller holds the lock.
 func (q *queue) spare() *entry {
-	if n := len(q.free) - 1; n >= 0 {
-		e := q.free[n]
-		q.free = q.free[:n]
-		return e
+	if q.free.n > 0 {
+		return q.free.pop()
 	}
 	return q.spareLarge()
 }
@@ -39,9 +37,8 @@ func (q *queue) spareLarge() *entry {
 func (q *queue) recycle(e *entry) {
 	e.state = spare
 	e.life++
-	if n := len(q.free); e.plain && cap(e.delivery.Body) <= small && n < cap(q.free) {
-		q.free = q.free[:n+1]
-		q.free[n] = e
+	if e.plain && cap(e.delivery.Body) <= small && q.free.n < len(q.free.buf) {
+		q.free.push(e)
 	} else {
 		q.recycleOdd(e)
 	}
@@ -56,13 +53,12 @@ func (q *queue) recycleOdd(e *entry) {
 	if !e.plain || cap(e.delivery.Body) > small {
 		q.strip(e)
 	}
-	list := &q.free
-	if e.kept > 0 {
-		list = &q.freeLarge
-	}
-	if len(*list) < maxFree {
-		*list = append(*list, e)
-	} else {
+	switch {
+	case e.kept == 0 && q.free.n < maxFree:
+		q.free.push(e)
+	case e.kept > 0 && len(q.freeLarge) < maxFree:
+		q.freeLarge = append(q.freeLarge, e)
+	default:
 		q.freeBytes -= e.kept
 	}
 }
