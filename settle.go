@@ -53,6 +53,7 @@ func (w *worker) lingerLocked() {
 
 func (w *worker) armLingerLocked() {
 	w.lingering = true
+	w.pace.seen = w.handled
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.linger, w.lingered)
 	} else {
@@ -64,6 +65,7 @@ func (w *worker) lingered() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lingering = false
+	w.unstickLocked()
 	if w.owingLocked() && !w.done {
 		w.flushLocked()
 	}

@@ -14,7 +14,8 @@ import (
 // only, and no goroutine stands between the broker and the handler.
 //
 // At most one wake is in flight: a lane that takes a delivery and leaves others, or leaves nobody receiving, wakes one
-// parked lane, which does the same. Waking all at once is what makes other engines slower with every lane.
+// parked lane, which does the same. Waking all at once is what makes other engines slower with every lane. And while one
+// lane is through with all that came before another would be awake, none is woken: see pace.
 type worker struct {
 	r           *running
 	recv        driver.Receiver
@@ -45,6 +46,7 @@ type worker struct {
 	suspect   *driver.Delivery
 	isolating bool // the others of a buffer are on their way back: no lane takes what stays
 	waking    bool
+	pace      pace
 	starved   bool // nobody receives because the credit is used up
 	stopped   bool
 	done      bool // finished: nothing is flushed any more
@@ -151,7 +153,7 @@ func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 		w.armLingerLocked()
 	}
 	if len(w.idle) > 0 {
-		w.wakeLocked()
+		w.wakeNextLocked()
 	}
 	w.mu.Unlock()
 	return d
@@ -188,7 +190,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			if d := w.popLocked(); d != nil {
 				l.hold(d, w.r.clock.now())
 				w.lingerLocked()
-				w.wakeLocked()
+				w.wakeNextLocked()
 				w.mu.Unlock()
 				return d
 			}
@@ -197,6 +199,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			w.parkLocked(l)
 			continue
 		}
+		w.pace.end()
 		w.receiveLocked(w.intake)
 	}
 }
