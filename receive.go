@@ -70,7 +70,7 @@ func (w *worker) acceptLocked(got []*driver.Delivery) {
 	w.tenures.noteLocked(got, w.unsettled > 0)
 	w.unsettled += len(got)
 	w.buf, w.head = got, 0
-	w.pace.begin(len(got))
+	w.pace.Begin(len(got))
 	w.turn ^= 1
 	w.leases.addLocked(got)
 	if w.tenures.any() {

@@ -53,7 +53,7 @@ func (w *worker) lingerLocked() {
 
 func (w *worker) armLingerLocked() {
 	w.lingering = true
-	w.pace.seen = w.handled
+	w.seen = w.handled
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.linger, w.lingered)
 	} else {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/pace"
 )
 
 // A worker is a receiver with its lanes. The lanes share one buffer: a lane that is done settles and takes the next
@@ -15,7 +16,7 @@ import (
 //
 // At most one wake is in flight: a lane that takes a delivery and leaves others, or leaves nobody receiving, wakes one
 // parked lane, which does the same. Waking all at once is what makes other engines slower with every lane. And while one
-// lane is through with all that came before another would be awake, none is woken: see pace.
+// lane is through with all that came before another would be awake, none is woken (internal/pace).
 type worker struct {
 	r           *running
 	recv        driver.Receiver
@@ -46,8 +47,9 @@ type worker struct {
 	suspect   *driver.Delivery
 	isolating bool // the others of a buffer are on their way back: no lane takes what stays
 	waking    bool
-	pace      pace
-	starved   bool // nobody receives because the credit is used up
+	pace      pace.Pace
+	seen      uint64 // handled when the linger's timer was set
+	starved   bool   // nobody receives because the credit is used up
 	stopped   bool
 	done      bool // finished: nothing is flushed any more
 	late      bool // handlers were abandoned: outcomes that come now are too late
@@ -199,7 +201,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			w.parkLocked(l)
 			continue
 		}
-		w.pace.end()
+		w.pace.End()
 		w.receiveLocked(w.intake)
 	}
 }
@@ -231,41 +233,6 @@ func (w *worker) popLocked() *driver.Delivery {
 	w.buf[w.head] = nil
 	w.head++
 	return d
-}
-
-// wakeLocked wakes one parked lane if there is something for it to do.
-func (w *worker) wakeLocked() {
-	if len(w.idle) == 0 || w.waking {
-		return
-	}
-	if w.head == len(w.buf) && w.receiving {
-		return
-	}
-	w.waking = true
-	l := w.idle[len(w.idle)-1]
-	w.idle = w.idle[:len(w.idle)-1]
-	l.wake <- struct{}{}
-}
-
-// parkLocked waits until the lane is woken. It gives up the lock meanwhile.
-func (w *worker) parkLocked(l *lane) {
-	if w.owingLocked() && !w.done {
-		w.flushLocked() // and look again
-		return
-	}
-	w.idle = append(w.idle, l)
-	w.mu.Unlock()
-	<-l.wake
-	w.mu.Lock()
-	w.waking = false
-}
-
-// wakeAllLocked wakes every parked lane, at the end and after a pause.
-func (w *worker) wakeAllLocked() {
-	for _, l := range w.idle {
-		l.wake <- struct{}{}
-	}
-	w.idle = w.idle[:0]
 }
 
 // roomLocked reports whether the credit allows another delivery. Where what is decided uses it up, the lane gives that to

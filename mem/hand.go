@@ -80,6 +80,7 @@ func (m *member) compact() {
 
 // abandon ends the tenure of all that is in hand, and begins a new one. It returns the entries of the records.
 func (m *member) abandon() []*entry {
+	m.q.brisk.left(m)
 	m.compact()
 	hand := m.hand
 	entries := make([]*entry, len(hand))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/pace"
 )
 
 // A member is a receiver's part in one queue. It is guarded by the queue's mutex.
@@ -22,6 +23,7 @@ type member struct {
 	idle  bool // among those that wait
 	woken bool // the wake of the queue is on its way here
 	since uint64
+	pace  pace.Pace
 	gone  bool // the receiver closed
 	// ending is running while a revocation lets what is in hand be settled; nothing is taken meanwhile.
 	ending *time.Timer
@@ -56,6 +58,7 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 		}
 		return dst, m.r.wiped()
 	}
+	q.brisk.came(m)
 	calm := q.b.calm.Load()
 	if !calm && m.ending == nil {
 		q.lossy()
@@ -73,6 +76,7 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 	} else {
 		dst = m.takeOdd(dst, n)
 	}
+	m.pace.Begin(n)
 	m.lease(n)
 	if q.room.first != nil {
 		q.admit()
@@ -88,6 +92,9 @@ func (m *member) share(space int) int {
 	}
 	q := m.q
 	n := q.available()
+	if q.brisk.m == m {
+		return min(space, n)
+	}
 	others := len(q.idle)
 	if q.waking {
 		others++
@@ -125,6 +132,7 @@ func (m *member) giveBack() {
 
 // await puts the member among those that wait, and has the others asked to share when they hold something.
 func (q *queue) await(m *member) {
+	q.brisk.left(m)
 	m.idle = true
 	q.share.idles++
 	m.since = q.share.idles

@@ -43,6 +43,7 @@ type queue struct {
 	room  waitlist // senders that wait for room, and the room set aside for those that were let in
 	delay delays   // what waits for a due time
 	share sharing
+	brisk brisk
 	lease lease
 }
 
@@ -94,7 +95,7 @@ func (q *queue) fits(size int, most bound) bool {
 // One wake is in flight at most: who is woken and leaves something wakes the next.
 func (q *queue) waiter() *member {
 	n := len(q.idle)
-	if n == 0 || q.waking || q.available() == 0 {
+	if n == 0 || q.waking || q.available() == 0 || q.holdsOff() {
 		return nil
 	}
 	m := q.idle[n-1]
@@ -141,6 +142,7 @@ func (q *queue) end(err error) []ended {
 	q.room.end(err)
 	q.delay.end()
 	q.share.end()
+	q.brisk.end()
 	q.lease.end()
 	q.ready, q.bytes, q.free, q.freeLarge = ring{}, 0, ring{}, nil
 	q.idle, q.waking = nil, false

@@ -78,6 +78,7 @@ func (m *member) lose() ended {
 func (m *member) endAfter(grace time.Duration) ended {
 	tenure := m.tenure
 	m.arrive()
+	m.q.brisk.left(m)
 	var once sync.Once
 	finish := func() { once.Do(func() { m.finish(tenure) }) }
 	m.ending = time.AfterFunc(grace, finish)

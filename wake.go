@@ -1,0 +1,69 @@
+package wherry
+
+import "time"
+
+// wakeLocked wakes one parked lane if there is something for it to do.
+func (w *worker) wakeLocked() {
+	if len(w.idle) == 0 || w.waking {
+		return
+	}
+	if w.head == len(w.buf) && w.receiving {
+		return
+	}
+	w.waking = true
+	l := w.idle[len(w.idle)-1]
+	w.idle = w.idle[:len(w.idle)-1]
+	l.wake <- struct{}{}
+}
+
+// longestUnwoken is the longest linger that lanes may wait for a wake.
+const longestUnwoken = 2 * time.Millisecond
+
+// wakeNextLocked wakes one more lane, if it could do something and would come in time. Where handlers are too quick for that
+// the linger's timer notices the first that is not, and lanes are woken as ever: what waits behind it waits for two lingers
+// at most.
+func (w *worker) wakeNextLocked() {
+	if len(w.idle) == 0 {
+		return
+	}
+	if w.linger > longestUnwoken || !w.pace.Quick() {
+		w.wakeLocked()
+	} else if !w.lingering {
+		w.armLingerLocked()
+	}
+}
+
+// unstickLocked is called once per linger. It wakes a lane when none was woken because handlers are quick, and the one in
+// which a lane is now is not.
+func (w *worker) unstickLocked() {
+	if !w.pace.Quick() || len(w.idle) == 0 || w.head == len(w.buf) && w.receiving {
+		return
+	}
+	if w.handled != w.seen {
+		w.armLingerLocked()
+		return
+	}
+	w.pace.Slow()
+	w.wakeLocked()
+}
+
+// parkLocked waits until the lane is woken. It gives up the lock meanwhile.
+func (w *worker) parkLocked(l *lane) {
+	if w.owingLocked() && !w.done {
+		w.flushLocked() // and look again
+		return
+	}
+	w.idle = append(w.idle, l)
+	w.mu.Unlock()
+	<-l.wake
+	w.mu.Lock()
+	w.waking = false
+}
+
+// wakeAllLocked wakes every parked lane, at the end and after a pause.
+func (w *worker) wakeAllLocked() {
+	for _, l := range w.idle {
+		l.wake <- struct{}{}
+	}
+	w.idle = w.idle[:0]
+}
