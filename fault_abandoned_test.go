@@ -19,6 +19,8 @@ import (
 type mortal struct {
 	start func(h wherry.Handler[order]) *run
 	die   func() // gives all that the process has to others, as the broker does when its connection is gone
+	queue *mem.Broker
+	topic string
 
 	mu      sync.Mutex // guards the fields below
 	deaths  int
@@ -55,8 +57,10 @@ func (p *mortal) live(t *testing.T) {
 		select {
 		case <-died:
 			synctest.Wait()
+			p.queue.Faults().PauseQueue(p.topic) // the dead take nothing, of each other's neither
 			p.die()
 			_ = r.end()
+			p.queue.Faults().ResumeQueue(p.topic)
 			p.deaths++
 		case <-time.After(time.Minute):
 			r.mustEnd()
@@ -101,6 +105,7 @@ func TestFault27OnlyTheGuiltyIsAbandoned(t *testing.T) {
 				const n = 100
 				publishMany(t, b, s.topic, n)
 				p := &mortal{
+					queue: b, topic: s.topic.Name(),
 					start: func(h wherry.Handler[order]) *run {
 						return start(t, s.runner(b, h, wherry.DrainTime(0), wherry.MaxDelivered(l.most)))
 					},
@@ -159,6 +164,7 @@ func TestFault27ProcessesDieInTurn(t *testing.T) {
 		for range 3 {
 			own := &tracked{Broker: b}
 			p := &mortal{
+				queue: b, topic: orders.Name(),
 				start: func(h wherry.Handler[order]) *run {
 					return start(t, wherry.Consume(wherry.Queue(own, orders), h, wherry.DrainTime(0), wherry.Concurrency(2)))
 				},
@@ -194,6 +200,7 @@ func TestFault27OtherConsumersOfTheProcessLoseNothing(t *testing.T) {
 		var mu sync.Mutex
 		slow := make(map[int]int)
 		p := &mortal{
+			queue: b, topic: orders.Name(),
 			start: func(h wherry.Handler[order]) *run {
 				first := wherry.Consume(wherry.Queue(b, beside), func(ctx context.Context, m *wherry.Message[order]) wherry.Outcome {
 					select {

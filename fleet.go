@@ -109,6 +109,7 @@ func (r *running) handled() uint64 {
 	n := uint64(0)
 	for _, w := range r.workers {
 		w.mu.Lock()
+		w.recallAllLocked()
 		n += w.handled
 		w.mu.Unlock()
 	}

@@ -144,6 +144,7 @@ func (h *healthState) snapshot(r *running) Health {
 	out := Health{Consumer: r.origin.Consumer, Topic: r.origin.Topic, Group: r.origin.Group}
 	for _, w := range r.workers {
 		w.mu.Lock()
+		w.recallAllLocked()
 		out.InFlight += w.unsettled
 		out.Handled += w.handled
 		w.mu.Unlock()

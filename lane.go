@@ -24,6 +24,7 @@ type lane struct {
 	timeout   driver.Stamp // of a handler call; 0 is none
 	tells     bool         // somebody listens to events
 	decoding  bool         // a panic now is the codec's
+	bunch     bunch
 
 	// Guarded by the worker's lock.
 	current *driver.Delivery
@@ -152,7 +153,7 @@ func (l *lane) round(s driver.Settlement) {
 			o = refused(l.spec, d, why)
 		}
 		if o.kind == KindAck {
-			d = l.w.advance(l, d)
+			d = l.following(d)
 		} else {
 			d = l.w.next(l, l.conclude(d, o))
 		}
@@ -188,6 +189,7 @@ func (l *lane) tell(d *driver.Delivery, o Outcome) {
 // latter comes here, and all of it is retried.
 func (l *lane) broken(v any) driver.Settlement {
 	l.w.mu.Lock()
+	l.w.recallLocked(l)
 	held := append([]*driver.Delivery(nil), l.heldLocked()...)
 	l.w.mu.Unlock()
 	if len(held) == 0 {

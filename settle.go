@@ -65,6 +65,7 @@ func (w *worker) lingered() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lingering = false
+	w.recallAllLocked()
 	w.unstickLocked()
 	if w.owingLocked() && !w.done {
 		w.flushLocked()
@@ -129,7 +130,7 @@ func (w *worker) freshLocked() *flush {
 		return f
 	}
 	return &flush{
-		batch: make([]driver.Settlement, 0, w.settleBatch),
+		batch: make([]driver.Settlement, 0, w.settleBatch+bunchSize),
 		ctx:   lazyContext{base: w.settleBase, cause: errSettleTimeout, clock: &w.r.clock},
 	}
 }

@@ -98,6 +98,7 @@ func (w *worker) follow(beside *sync.WaitGroup) {
 // the tenure's end, and when the last of it is settled the driver is told.
 func (w *worker) revoke(r driver.Revocation) {
 	w.mu.Lock()
+	w.recallAllLocked()
 	t := &w.tenures
 	e := &ending{tenure: r.Tenure, done: r.Done}
 	t.list = append(t.list, e)
@@ -121,6 +122,7 @@ func (w *worker) revoke(r driver.Revocation) {
 		e.timer = time.AfterFunc(max(wait, 0), func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			w.recallAllLocked()
 			w.cutLocked(e)
 		})
 	}

@@ -104,6 +104,7 @@ func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint
 	var since driver.Stamp
 	for _, w := range r.workers {
 		w.mu.Lock()
+		w.recallAllLocked()
 		waits = waits || w.unsettled > 0
 		handled += w.handled
 		for _, l := range w.lanes {
@@ -127,6 +128,7 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 	if busy != nil {
 		w := busy.w
 		w.mu.Lock()
+		w.recallAllLocked()
 		id, started, goroutine := "", busy.started, busy.goroutine
 		if held := busy.heldLocked(); len(held) > 0 {
 			id = held[0].ID.String()
@@ -166,6 +168,7 @@ func (r *running) reportOverruns(now time.Time) {
 	for _, w := range r.workers {
 		var over []*Overran
 		w.mu.Lock()
+		w.recallAllLocked()
 		for _, l := range w.lanes {
 			if l.started == 0 || l.overran || now.Sub(l.started.Time()) < timeout {
 				continue

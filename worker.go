@@ -54,6 +54,7 @@ type worker struct {
 	done      bool // finished: nothing is flushed any more
 	late      bool // handlers were abandoned: outcomes that come now are too late
 	idle      []*lane
+	bunched   int // lanes that have a bunch
 	unsettled int
 	handled   uint64
 
@@ -128,6 +129,7 @@ func (w *worker) begin(hand, intake context.Context) {
 func (w *worker) last(l *lane, s driver.Settlement) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.recallLocked(l)
 	w.finishLocked(l)
 	if s.Delivery != nil {
 		w.settleLocked(s)
@@ -138,6 +140,8 @@ func (w *worker) last(l *lane, s driver.Settlement) {
 // price of one lock and no call, for a lane of single messages whose next is there already.
 func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 	w.mu.Lock()
+	w.recallLocked(l)
+	l.bunch.limit = 0
 	out, at := w.out, w.head
 	if at >= len(w.buf) || len(out.batch)+1 >= w.settleBatch ||
 		w.late || w.stopped || w.isolating || w.suspect != nil || w.r.paused.Load() {
@@ -157,6 +161,7 @@ func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 	if len(w.idle) > 0 {
 		w.wakeNextLocked()
 	}
+	w.bunchLocked(l)
 	w.mu.Unlock()
 	return d
 }
@@ -164,6 +169,8 @@ func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 // next settles what the lane finished, if anything, and returns the lane's next delivery, or nil at the end.
 func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 	w.mu.Lock()
+	w.recallLocked(l)
+	l.bunch.limit = 0
 	if w.late {
 		w.mu.Unlock()
 		if s.Delivery != nil {
@@ -197,7 +204,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 				return d
 			}
 		}
-		if w.receiving || !w.roomLocked() {
+		if w.receiving || w.bunched > 0 || !w.roomLocked() {
 			w.parkLocked(l)
 			continue
 		}
@@ -257,6 +264,7 @@ func (w *worker) dropBufferLocked() int {
 // share gives back what no lane has touched, because it is wanted elsewhere or not wanted now.
 func (w *worker) share(why string) {
 	w.mu.Lock()
+	w.recallAllLocked()
 	n := w.dropBufferLocked()
 	if n > 0 {
 		w.flushLocked()
@@ -270,6 +278,7 @@ func (w *worker) share(why string) {
 // stop ends the intake: the buffer goes back, parked lanes end, others end after the delivery in their hands.
 func (w *worker) stop() {
 	w.mu.Lock()
+	w.recallAllLocked()
 	w.stopped = true
 	n := w.dropBufferLocked()
 	w.wakeAllLocked()
@@ -293,6 +302,7 @@ func (w *worker) resume() {
 // Those are neither settled nor touched: closing the receiver leaves them to the broker.
 func (w *worker) abandon() (handlers, messages int) {
 	w.mu.Lock()
+	w.recallAllLocked()
 	w.late = true
 	var ids []string
 	var stack string

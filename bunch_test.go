@@ -1,0 +1,151 @@
+package wherry_test
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wherryhq/wherry"
+)
+
+// Orders of a bunch, in the order in which they are sent.
+const (
+	firstOfBunch = 1
+	slowOfBunch  = 20
+	lastOfBunch  = 40
+)
+
+// inBunch has one lane take a bunch, in the middle of which it comes to a slow message. Then it calls during, and ends the
+// slow message. It returns how often each message was handled, and how many were while the slow one was.
+func inBunch(t *testing.T, during func(r *quickRig), opts ...wherry.ConsumeOption) (handled map[int]int, meanwhile int) {
+	t.Helper()
+	r := startQuick(t, opts...)
+	begin, reached, release := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
+	var mu sync.Mutex
+	handled = map[int]int{}
+	count := func() (n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, times := range handled {
+			n += times
+		}
+		return n
+	}
+	r.set(func(m *wherry.Message[order]) {
+		id := m.Value.ID
+		switch id {
+		case 0:
+			<-begin
+		case slowOfBunch:
+			reached <- struct{}{}
+			<-release
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		handled[id]++
+	})
+	r.send(0)
+	synctest.Wait()
+	for id := firstOfBunch; id <= lastOfBunch; id++ {
+		r.send(id)
+	}
+	close(begin)
+	<-reached
+	before := count()
+	during(r)
+	meanwhile = count() - before
+	close(release)
+	synctest.Wait()
+	r.stop()
+	mu.Lock()
+	defer mu.Unlock()
+	return maps.Clone(handled), meanwhile
+}
+
+// assertEachOnce looks whether every message was handled, and none twice.
+func assertEachOnce(t *testing.T, handled map[int]int) {
+	t.Helper()
+	for id := range lastOfBunch + 1 {
+		if handled[id] != 1 {
+			t.Errorf("message %d was handled %d times", id, handled[id])
+		}
+	}
+}
+
+// Whatever happens while a lane is in the middle of what it took at once, each message is handled once.
+func TestBunch(t *testing.T) {
+	t.Parallel()
+	const rest = lastOfBunch - slowOfBunch
+	for _, c := range []struct {
+		name      string
+		lanes     int
+		during    func(r *quickRig)
+		meanwhile int
+	}{
+		{"slow, and nobody else", 1, func(*quickRig) { time.Sleep(time.Second) }, 0},
+		{"slow, and others", 4, func(*quickRig) {
+			time.Sleep(2 * time.Millisecond)
+			synctest.Wait()
+		}, rest},
+		{"revoked", 1, func(r *quickRig) { r.b.Faults().Revoke(orders.Name(), time.Minute) }, 0},
+		{"paused and resumed", 4, func(r *quickRig) {
+			resume := r.c.Pause("test")
+			time.Sleep(time.Second)
+			resume()
+			synctest.Wait()
+		}, rest},
+		{"looked at", 1, func(r *quickRig) {
+			if h := r.c.Health(); h.Handled != quickMessages+slowOfBunch {
+				r.t.Errorf("health says %d handled, want %d", h.Handled, quickMessages+slowOfBunch)
+			}
+		}, 0},
+		{"stopped", 1, func(r *quickRig) {
+			r.end()
+			synctest.Wait()
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				handled, meanwhile := inBunch(t, c.during, wherry.Concurrency(c.lanes))
+				assertEachOnce(t, handled)
+				if meanwhile != c.meanwhile {
+					t.Errorf("%d were handled while one was slow, want %d", meanwhile, c.meanwhile)
+				}
+			})
+		})
+	}
+}
+
+// A panic in the middle of a bunch costs the one message an attempt.
+func TestBunchPanics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startQuick(t)
+		begin := make(chan struct{})
+		var calls []string
+		r.set(func(m *wherry.Message[order]) {
+			if m.Value.ID == 0 {
+				<-begin
+			}
+			calls = append(calls, fmt.Sprint(m.Value.ID, " ", m.Attempt()))
+			if m.Value.ID == 2 && m.Attempt() == 1 {
+				panic("in a bunch")
+			}
+		})
+		r.send(0)
+		synctest.Wait()
+		for id := 1; id <= 4; id++ {
+			r.send(id)
+		}
+		close(begin)
+		time.Sleep(time.Minute)
+		r.stop()
+		if got, want := fmt.Sprint(calls), "[0 1 1 1 2 1 3 1 4 1 2 2]"; got != want {
+			t.Errorf("handled %s, want %s", got, want)
+		}
+	})
+}
