@@ -18,6 +18,13 @@ const (
 	proven = 1024
 )
 
+// stretched is how much slower than on its machine the program runs.
+var stretched time.Duration = 1
+
+// Stretch is for a program that a simulator runs, which takes that many times as long: all times are so many times longer.
+// It is called before anything else.
+func Stretch(times int) { stretched = time.Duration(times) }
+
 // A Pace is how fast somebody is done with what is brought. Who relies on one that is quick must look after a while whether
 // it still is, and call Slow where nothing moved. The zero Pace is slow. It is not safe for concurrent use.
 type Pace struct {
@@ -34,7 +41,7 @@ type Pace struct {
 func (p *Pace) Begin(n int) {
 	p.began, p.count = time.Now(), n
 	p.turn++
-	p.alone = p.quick == proven && (p.one < wakeTime || p.any < tryTime && p.turn%tryEach == 0)
+	p.alone = p.quick == proven && (p.one < stretched*wakeTime || p.any < stretched*tryTime && p.turn%tryEach == 0)
 }
 
 // End notes that somebody comes for more, which is the end of their time. Of several calls the first counts.
@@ -43,7 +50,7 @@ func (p *Pace) End() {
 		return
 	}
 	took := time.Since(p.began)
-	if took > slowTime {
+	if took > stretched*slowTime {
 		p.Slow()
 	} else {
 		p.quick = min(p.quick+p.count, proven)
