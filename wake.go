@@ -1,6 +1,9 @@
 package wherry
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // wakeLocked wakes one parked lane if there is something for it to do.
 func (w *worker) wakeLocked() {
@@ -45,6 +48,17 @@ func (w *worker) unstickLocked() {
 	}
 	w.pace.Slow()
 	w.wakeLocked()
+}
+
+// mostYields is how often a lane lets others run before it parks, while another receives in process: some ten microseconds,
+// which a Receive takes that finds something.
+const mostYields = 64
+
+// yieldLocked lets others run. It gives up the lock meanwhile.
+func (w *worker) yieldLocked() {
+	w.mu.Unlock()
+	runtime.Gosched()
+	w.mu.Lock()
 }
 
 // parkLocked waits until the lane is woken. It gives up the lock meanwhile.

@@ -185,6 +185,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			w.flushLocked()
 		}
 	}
+	yields := 0
 	for {
 		if w.stopped || w.r.paused.Load() {
 			w.dropBufferLocked()
@@ -204,8 +205,14 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 				return d
 			}
 		}
+		if w.receiving && w.info.Volatile && yields < mostYields {
+			yields++
+			w.yieldLocked()
+			continue
+		}
 		if w.receiving || w.bunched > 0 || !w.roomLocked() {
 			w.parkLocked(l)
+			yields = 0
 			continue
 		}
 		w.pace.End()
