@@ -43,7 +43,7 @@ func (w *worker) bunchLocked(l *lane) {
 	b := &l.bunch
 	rest := w.buf[w.head:]
 	n := min(len(rest), bunchSize-1)
-	if n == 0 || !w.pace.Quick() || w.info.Lease > 0 {
+	if n == 0 || !w.quickLocked() || w.info.Lease > 0 {
 		return
 	}
 	b.of[0] = l.current

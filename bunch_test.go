@@ -20,9 +20,8 @@ const (
 
 // inBunch has one lane take a bunch, in the middle of which it comes to a slow message. Then it calls during, and ends the
 // slow message. It returns how often each message was handled, and how many were while the slow one was.
-func inBunch(t *testing.T, during func(r *quickRig), opts ...wherry.ConsumeOption) (handled map[int]int, meanwhile int) {
-	t.Helper()
-	r := startQuick(t, opts...)
+func (r *quickRig) inBunch(during func(r *quickRig)) (handled map[int]int, meanwhile int) {
+	r.t.Helper()
 	begin, reached, release := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
 	var mu sync.Mutex
 	handled = map[int]int{}
@@ -110,7 +109,7 @@ func TestBunch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				handled, meanwhile := inBunch(t, c.during, wherry.Concurrency(c.lanes))
+				handled, meanwhile := startQuick(t, wherry.Concurrency(c.lanes)).inBunch(c.during)
 				assertEachOnce(t, handled)
 				if meanwhile != c.meanwhile {
 					t.Errorf("%d were handled while one was slow, want %d", meanwhile, c.meanwhile)
@@ -118,6 +117,52 @@ func TestBunch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a lane took at once and has not begun goes back when its tenure ends, to whoever is next.
+func TestBunchIsRevoked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ev events
+		r := startQuick(t, wherry.OnEvent(ev.record))
+		handled, _ := r.inBunch(func(r *quickRig) {
+			r.b.Faults().Revoke(orders.Name(), time.Minute)
+			synctest.Wait()
+		})
+		assertEachOnce(t, handled)
+		revoked := eventsOf[*wherry.Revoked](&ev)
+		if len(revoked) != 1 || revoked[0].Untouched != lastOfBunch-slowOfBunch || revoked[0].InHand != 1 {
+			t.Errorf("events of revocations are %v, want one with %d untouched and 1 in hand", revoked, lastOfBunch-slowOfBunch)
+		}
+	})
+}
+
+// A lane that is done with a slow message while another has a bunch must not receive: then nobody would be left for what the
+// other has to leave.
+func TestBunchBesideABusyLane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newQuick(t, wherry.Concurrency(2))
+		free := make(chan struct{})
+		r.set(func(m *wherry.Message[order]) {
+			if m.Value.ID == lastOfBunch {
+				<-free
+			}
+		})
+		r.send(lastOfBunch)
+		synctest.Wait()
+		r.set(func(*wherry.Message[order]) {})
+		r.prove()
+		handled, meanwhile := r.inBunch(func(*quickRig) {
+			close(free)
+			time.Sleep(2 * time.Millisecond)
+			synctest.Wait()
+		})
+		assertEachOnce(t, handled)
+		if want := lastOfBunch - slowOfBunch; meanwhile != want {
+			t.Errorf("%d were handled while one was slow, want %d", meanwhile, want)
+		}
+	})
 }
 
 // A panic in the middle of a bunch costs the one message an attempt.

@@ -22,6 +22,10 @@ func (w *worker) wakeLocked() {
 // longestUnwoken is the longest linger that lanes may wait for a wake.
 const longestUnwoken = 2 * time.Millisecond
 
+// quickLocked reports whether one lane alone is to do what was received last, and the linger's timer looks often enough whether
+// it does.
+func (w *worker) quickLocked() bool { return w.linger <= longestUnwoken && w.pace.Quick() }
+
 // wakeNextLocked wakes one more lane, if it could do something and would come in time. Where handlers are too quick for that
 // the linger's timer notices the first that is not, and lanes are woken as ever: what waits behind it waits for two lingers
 // at most.
@@ -29,7 +33,7 @@ func (w *worker) wakeNextLocked() {
 	if len(w.idle) == 0 {
 		return
 	}
-	if w.linger > longestUnwoken || !w.pace.Quick() {
+	if !w.quickLocked() {
 		w.wakeLocked()
 	} else if !w.lingering {
 		w.armLingerLocked()
@@ -39,7 +43,7 @@ func (w *worker) wakeNextLocked() {
 // unstickLocked is called once per linger. It wakes a lane when none was woken because handlers are quick, and the one in
 // which a lane is now is not.
 func (w *worker) unstickLocked() {
-	if !w.pace.Quick() || len(w.idle) == 0 || w.head == len(w.buf) && w.receiving {
+	if !w.quickLocked() || len(w.idle) == 0 || w.head == len(w.buf) && w.receiving {
 		return
 	}
 	if w.handled != w.seen {

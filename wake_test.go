@@ -29,6 +29,14 @@ type quickRig struct {
 
 func startQuick(t *testing.T, opts ...wherry.ConsumeOption) *quickRig {
 	t.Helper()
+	r := newQuick(t, opts...)
+	r.prove()
+	return r
+}
+
+// newQuick starts the consumer before its handler has proven anything.
+func newQuick(t *testing.T, opts ...wherry.ConsumeOption) *quickRig {
+	t.Helper()
 	r := &quickRig{t: t, b: mem.New(mem.Config{}), handle: func(*wherry.Message[order]) {}}
 	t.Cleanup(func() { _ = r.b.Close(context.Background()) })
 	var err error
@@ -53,6 +61,12 @@ func startQuick(t *testing.T, opts ...wherry.ConsumeOption) *quickRig {
 		}
 	})
 	t.Cleanup(r.stop)
+	return r
+}
+
+// prove has the handler prove that it is quick.
+func (r *quickRig) prove() {
+	r.t.Helper()
 	for id := range quickMessages {
 		r.send(id)
 		if id%100 == 0 {
@@ -60,7 +74,6 @@ func startQuick(t *testing.T, opts ...wherry.ConsumeOption) *quickRig {
 		}
 	}
 	synctest.Wait()
-	return r
 }
 
 func (r *quickRig) send(id int) {

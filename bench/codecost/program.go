@@ -26,6 +26,10 @@ type program struct {
 // source is the program's import path.
 const source = "github.com/wherryhq/wherry/bench/codecost/counted"
 
+// simulated is the build tag of a program that valgrind runs, under which everything takes longer: internal/pace of the root
+// module looks at it.
+const simulated = "simulated"
+
 // floor is fewer instructions than any Go program takes that only starts and ends.
 const floor = 200_000
 
@@ -43,7 +47,7 @@ func prepare(ctx context.Context, o Options, dir string) (*program, error) {
 		}
 		p.valgrind = path
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", p.path, source)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", simulated, "-o", p.path, source)
 	cmd.Dir = o.Tree
 	cmd.Env = host.Environment(runtime.NumCPU(), nil)
 	host.Apart(cmd)

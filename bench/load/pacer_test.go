@@ -19,7 +19,7 @@ func (c *clock) pacer(rate, count int) *pacer {
 	return &pacer{
 		rate: rate, count: count, limit: int64(time.Hour),
 		now:  func() int64 { return c.at },
-		idle: func(until int64) { c.at = until },
+		idle: func(until int64, _ int) { c.at = until },
 	}
 }
 
@@ -65,7 +65,7 @@ func TestPacerThatOversleeps(t *testing.T) {
 	t.Parallel()
 	c := &clock{}
 	p := c.pacer(1000, 4)
-	p.idle = func(until int64) { c.at = until + 2*ms }
+	p.idle = func(until int64, _ int) { c.at = until + 2*ms }
 	got, err := p.run(t.Context(), func(int) error { return nil })
 	if want := []int64{0, 2 * ms, ms, 0}; err != nil || !slices.Equal(got.late, want) {
 		t.Errorf("late by %v, want %v; %v", got.late, want, err)
@@ -132,7 +132,7 @@ func TestStallShowsInLatency(t *testing.T) {
 		}
 		r := offered(t.Context(), s, views(16), func(s *matrix.Spec) *pacer {
 			p := newPacer(s.Rate, s.Length)
-			p.idle = func(until int64) { time.Sleep(time.Duration(until - p.now())) }
+			p.idle = func(until int64, _ int) { time.Sleep(time.Duration(until - p.now())) }
 			return p
 		})
 		if err := s.close(t.Context()); err != nil || r.Load == nil {

@@ -103,7 +103,7 @@ func (k kind) run(t *testing.T, f fault, messages int) Report {
 // virtualPace is a pacer that sleeps, which virtual time lets it do exactly, but no less than lets it send some at once.
 func virtualPace(s *matrix.Spec) *pacer {
 	p := newPacer(s.Rate, s.Length)
-	p.idle = func(until int64) { time.Sleep(max(time.Millisecond, time.Duration(until-p.now()))) }
+	p.idle = func(until int64, _ int) { time.Sleep(max(time.Millisecond, time.Duration(until-p.now()))) }
 	return p
 }
 

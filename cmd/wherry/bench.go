@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/wherryhq/wherry/bench/document"
@@ -49,15 +50,34 @@ func (c *benchCellCommand) run(_ context.Context, s streams) int {
 }
 
 // interruptible is a context that ends with the first Ctrl-C or SIGTERM, or with the terminal, unless nohup says that it
-// may end. A second one ends the process.
-func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+// may end. A second one quits. Both are listened for at once: between two listeners the second would be lost.
+func interruptible(ctx context.Context, quit func(status int)) (context.Context, context.CancelFunc) {
+	kinds := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
+		kinds = append(kinds, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(ctx, signals...)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, kinds...)
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer signal.Stop(signals)
+		select {
+		case <-signals:
+			cancel()
+		case <-over:
+			return
+		}
+		select {
+		case <-signals:
+			quit(statusInterrupted)
+		case <-over:
+		}
+	}()
+	return ctx, sync.OnceFunc(func() {
+		cancel()
+		close(over)
+	})
 }
 
 // fail says what went wrong.

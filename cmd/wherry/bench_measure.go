@@ -54,7 +54,7 @@ func (m *measuring) measure(ctx context.Context, s streams, tasks []task) int {
 		}
 		return 0
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := interruptible(ctx, os.Exit)
 	defer stop()
 	here := host.Here().Host(ctx)
 	book, err := m.open(ctx, here, tasks)

@@ -18,13 +18,6 @@ const (
 	proven = 1024
 )
 
-// stretched is how much slower than on its machine the program runs.
-var stretched time.Duration = 1
-
-// Stretch is for a program that a simulator runs, which takes that many times as long: all times are so many times longer.
-// It is called before anything else.
-func Stretch(times int) { stretched = time.Duration(times) }
-
 // A Pace is how fast somebody is done with what is brought. Who relies on one that is quick must look after a while whether
 // it still is, and call Slow where nothing moved. The zero Pace is slow. It is not safe for concurrent use.
 type Pace struct {

@@ -11,12 +11,7 @@ import (
 	"runtime"
 
 	"github.com/wherryhq/wherry/bench/codecost/scenario"
-	"github.com/wherryhq/wherry/internal/pace"
 )
-
-// simulated is about how much slower a program is under valgrind. A handler that is quick would not seem so there, and
-// what is counted would be another way than the one that messages go.
-const simulated = 100
 
 func main() {
 	var w scenario.Work
@@ -31,7 +26,6 @@ func main() {
 	allocations := flag.Bool("allocations", false, "print what was allocated, as JSON")
 	flag.Parse()
 
-	pace.Stretch(simulated)
 	err := scenario.Run(context.Background(), w, func() {
 		if *allocations {
 			var m runtime.MemStats
