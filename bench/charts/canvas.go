@@ -24,6 +24,7 @@ type canvas struct {
 	draw   draw.Canvas
 	height float64
 	theme  *theme
+	widths []float64 // of the texts, in the order in which they were written
 }
 
 func newCanvas(height float64, t *theme) *canvas {
@@ -129,6 +130,23 @@ func (c *canvas) text(f typeface, colour paint, a anchor, x, y float64, s string
 	}
 	c.svg.SetColor(colour)
 	c.svg.FillString(f.face(), c.at(x, y), s)
+	c.widths = append(c.widths, f.measure(s))
+}
+
+// fitted has each text of the picture be as wide as it was measured. A viewer without the fonts that are as wide as those of
+// the program takes another one, in which a text would be cut or run into its neighbour.
+func (c *canvas) fitted(body string) (string, error) {
+	const begin = "<text "
+	parts := strings.Split(body, begin)
+	if len(parts) != len(c.widths)+1 {
+		return "", fmt.Errorf("charts: the drawing library wrote %d texts of %d", len(parts)-1, len(c.widths))
+	}
+	var b strings.Builder
+	b.WriteString(parts[0])
+	for i, part := range parts[1:] {
+		fmt.Fprintf(&b, `%stextLength="%.1f" lengthAdjust="spacingAndGlyphs" %s`, begin, c.widths[i], part)
+	}
+	return b.String(), nil
 }
 
 // bytes ends the picture. What the library writes ahead, and the names of its fonts, give way to what shows the same in
@@ -149,6 +167,10 @@ func (c *canvas) bytes(title, description string) ([]byte, error) {
 		"font-weight:normal;font-style:normal;", "",
 		"font-style:normal;", "",
 	).Replace(body)
+	body, err := c.fitted(body)
+	if err != nil {
+		return nil, err
+	}
 	head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img"`+
 		` font-family="'Liberation Sans', Arimo, Arial, Helvetica, sans-serif">`+"\n<title>%s</title>\n<desc>%s</desc>",
 		width, c.height, width, c.height, html.EscapeString(title), html.EscapeString(description))

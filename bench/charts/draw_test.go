@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -192,6 +193,9 @@ func place(t *testing.T, s string, attr map[string]string, height float64) place
 	points, _, _ := strings.Cut(after, "px")
 	face.size = number(t, points)
 	x, y := number(t, attr["x"]), height+number(t, attr["y"])
+	if got, want := number(t, attr["textLength"]), face.measure(s); math.Abs(got-want) > 0.06 || attr["lengthAdjust"] != "spacingAndGlyphs" {
+		t.Errorf("%q is fitted to %v by %q, want its width of %v", s, got, attr["lengthAdjust"], want)
+	}
 	return placed{text: s, left: x, right: x + face.measure(s), top: y - face.size*0.72, bottom: y + face.size*0.2}
 }
 
