@@ -17,6 +17,14 @@ func measured(r *document.Row) bool {
 	return r.NotShown == nil && r.Load != nil && r.Load.Sustained && r.Load.Latency != nil
 }
 
+// withheld says why a rung that was measured has no percentiles from the intended time.
+func withheld(l *document.Load) string {
+	if l.Withheld != nil {
+		return Reason(l.Withheld) + "."
+	}
+	return "not sustained, its percentiles would be those of a backlog."
+}
+
 // rungs are the offered loads of Wherry's plain parallel consumer.
 func rungs(d *document.Document, b *document.Backend) selection {
 	return pick(d, b, b.Matrix, func(r *document.Row) bool {
@@ -90,6 +98,10 @@ func (s selection) account() string {
 			words = append(words, name+": "+Reason(cmp.Or(r.NotShown, &document.Reason{Code: document.NotMeasured})))
 			continue
 		}
+		if r.Load.Withheld != nil {
+			words = append(words, name+": "+Reason(r.Load.Withheld))
+			continue
+		}
 		words = append(words, fmt.Sprintf("%s: reached %s, at most %s waiting", name, reachedShare(r), quantity.Whole(float64(r.Load.PeakLag))))
 	}
 	return strings.Join(words, "; ")
@@ -112,11 +124,14 @@ func latencyCells(r *document.Row) []string {
 	for _, v := range quantiles(r.Load.Latency) {
 		cells = append(cells, quantity.Duration(v.mid))
 	}
-	late := "unknown"
-	if r.Load.Lateness != nil {
-		late = quantity.Duration(float64(r.Load.Lateness.P99))
+	return append(cells, lateness(r))
+}
+
+func lateness(r *document.Row) string {
+	if r.Load.Lateness == nil {
+		return "unknown"
 	}
-	return append(cells, late)
+	return quantity.Duration(float64(r.Load.Lateness.P99))
 }
 
 // latencyByRate has a chart for each payload of a backend: percentiles over the ladder of rates, of the fewest consumers.
@@ -145,7 +160,7 @@ func (s selection) ladder(f Figure) Figure {
 		turn := float64(r.Rate)
 		if !measured(r) {
 			if r.Load != nil && r.NotShown == nil {
-				f.Notes = append(f.Notes, "n/s: "+offered.word(&r.Cell)+": not sustained, its percentiles would be those of a backlog.")
+				f.Notes = append(f.Notes, "n/s: "+offered.word(&r.Cell)+": "+withheld(r.Load))
 			}
 			f.Table.Rows = append(f.Table.Rows, []string{
 				offered.word(&r.Cell), reachedShare(r), "n/s", "n/s", "n/s", "n/s", "n/s", "n/s",

@@ -46,21 +46,27 @@ func (s selection) p99ByRate(b *document.Backend) Figure {
 	}
 	for _, r := range s.rows {
 		cell := label(&r.Cell, append(differ, offered))
-		if !measured(r) || r.Load.FromSend == nil {
-			if r.NotShown == nil {
-				f.Notes = append(f.Notes, "n/s: "+cell+": not sustained, its percentiles would be those of a backlog.")
+		if r.NotShown != nil || r.Load == nil || !r.Load.Sustained || r.Load.FromSend == nil {
+			if r.NotShown == nil && r.Load != nil {
+				f.Notes = append(f.Notes, "n/s: "+cell+": "+withheld(r.Load))
 			}
 			f.Table.Rows = append(f.Table.Rows, []string{cell, reachedShare(r), "n/s", "n/s", "n/s"})
 			continue
 		}
 		name := label(&r.Cell, differ)
 		add(name+", send", r, r.Load.FromSend.P99)
-		if r.Subject == matrix.Wherry {
+		intended := "n/s"
+		switch {
+		case r.Load.Latency == nil:
+			f.Notes = append(f.Notes, "n/s: "+cell+", from the intended time: "+withheld(r.Load))
+		case r.Subject == matrix.Wherry:
 			add(name+", intended", r, r.Load.Latency.P99)
+			fallthrough
+		default:
+			intended = p99(r)
 		}
-		late := latencyCells(r)
 		f.Table.Rows = append(f.Table.Rows, []string{
-			cell, reachedShare(r), quantity.Duration(float64(r.Load.FromSend.P99)), p99(r), late[len(late)-1],
+			cell, reachedShare(r), quantity.Duration(float64(r.Load.FromSend.P99)), intended, lateness(r),
 		})
 	}
 	if len(values) == 0 {

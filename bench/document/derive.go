@@ -1,9 +1,11 @@
 package document
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A rung is sustained when its producer reached this share of the rate, and the lag never passed one in lagShare of what
@@ -141,8 +143,22 @@ func (l *Load) derive(rate int) {
 	l.Reached = rounded(per(l.Published, l.PublishNS) / float64(max(rate, 1)))
 	l.Sustained = l.Reached >= reachedShare && l.PeakLag <= l.Published/lagShare
 	if !l.Sustained {
-		l.Latency, l.FromSend = nil, nil
+		l.Latency, l.FromSend, l.Withheld = nil, nil, nil
 	}
+}
+
+// PacerTooLate reports whether the pacer's own lateness is more than a tenth of the latency from the intended time, which is
+// then as much the pacer's as anybody's.
+func (l *Load) PacerTooLate() bool {
+	return l.Latency != nil && l.Lateness != nil && l.Lateness.P99*tenth > l.Latency.P99
+}
+
+// Withhold takes the latency from the intended time from a load whose pacer was too late. That from the send is not the
+// pacer's, and stays.
+func (l *Load) Withhold() {
+	l.Withheld = &Reason{PacerTooLate, fmt.Sprintf("the pacer was late by %v at p99, more than a tenth of the latency of %v",
+		time.Duration(l.Lateness.P99), time.Duration(l.Latency.P99))}
+	l.Latency = nil
 }
 
 // scheduled is how many messages a rate makes from the first to the last intended time.

@@ -109,9 +109,11 @@ type Load struct {
 	Ledger      Ledger     `json:"ledger"`
 	CPUNS       int64      `json:"cpu_ns"`
 	PeakRSS     int64      `json:"peak_rss_bytes"`
-	Latency     *Quantiles `json:"latency,omitempty"`    // from the intended time; withheld when not sustained
-	FromSend    *Quantiles `json:"from_send,omitempty"`  // from the send, as peers stamp it
-	Lateness    *Quantiles `json:"pacer_late,omitempty"` // of the pacer itself
+	Latency     *Quantiles `json:"latency,omitempty"` // from the intended time; withheld when not sustained
+	// Withheld is why a load that was sustained has no latency from the intended time. That from the send stands.
+	Withheld *Reason    `json:"latency_withheld,omitempty"`
+	FromSend *Quantiles `json:"from_send,omitempty"`  // from the send, as peers stamp it
+	Lateness *Quantiles `json:"pacer_late,omitempty"` // of the pacer itself
 }
 
 // Quantiles are of a latency, in nanoseconds.

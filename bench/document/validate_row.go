@@ -164,12 +164,19 @@ func (v *validator) load(l *Load, rate int, path string) {
 	case !l.Sustained:
 	case float64(l.Published) < reachedShare*l.scheduled(rate):
 		v.addf(path+".published", "is %d of the %.0f that were scheduled, and the load was sustained", l.Published, l.scheduled(rate))
-	case l.Latency == nil:
-		v.addf(path+".latency", "is missing, and the load was sustained")
 	case l.Lateness == nil:
 		v.addf(path+".pacer_late", "is missing, and the load was sustained")
-	case l.Lateness.P99*tenth > l.Latency.P99:
-		v.addf(path+".pacer_late.p99_ns", "is %d, more than a tenth of the latency's: the row has no value, %q",
+	case l.Latency == nil && l.Withheld == nil:
+		v.addf(path+".latency", "is missing, and the load was sustained")
+	case l.Latency != nil && l.Withheld != nil:
+		v.addf(path+".latency_withheld", "is there, and so is the latency")
+	case l.Withheld != nil && l.Withheld.Code != PacerTooLate:
+		v.addf(path+".latency_withheld.code", "is %q, want %q: nothing else withholds the latency of a sustained load",
+			l.Withheld.Code, PacerTooLate)
+	case l.Withheld != nil && l.FromSend == nil:
+		v.addf(path+".from_send", "is missing, and the latency from the intended time is withheld")
+	case l.PacerTooLate():
+		v.addf(path+".pacer_late.p99_ns", "is %d, more than a tenth of the latency's, which is to be withheld: %q",
 			l.Lateness.P99, PacerTooLate)
 	}
 }

@@ -18,7 +18,7 @@ func TestVoid(t *testing.T) {
 		"lost":       {1, func(r *Row) { r.Runs[2].Ledger.Handled-- }, "runs[2].ledger.handled: is 1999999 of 2000000"},
 		"too short":  {0, func(r *Row) { r.Runs[0].ElapsedNS = 1e6 }, "window too short"},
 		"no values":  {0, func(r *Row) { r.Runs = nil }, "has neither values nor a reason"},
-		"late":       {4, func(r *Row) { r.Load.Lateness = &Quantiles{1, 1, 20_000, 20_000, 20_000} }, "pacer too late"},
+		"late":       {4, func(r *Row) { r.Load.Lateness = &Quantiles{1, 1, 20_000, 20_000, 20_000} }, "to be withheld"},
 		"repeated":   {0, func(r *Row) { r.Runs[0].Ledger.Duplicated = 1 }, "runs[0].ledger.duplicated: is 1"},
 		"reordered":  {0, func(r *Row) { r.Runs[0].Ledger.Ordered = true }, "runs[0].ledger.reordered: is 7, and a run that promised"},
 		"too many":   {0, func(r *Row) { r.Runs[0].Messages = 3_000_000 }, "runs[0].messages: is 3000000, and 2000000 were handled"},

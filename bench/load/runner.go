@@ -222,9 +222,9 @@ func (r *runner) rung(ctx context.Context, c *cell) (stop string) {
 	case !derived(c.row, load).Sustained:
 		c.row.Load = derived(c.row, load)
 		return fmt.Sprintf("the ladder stopped at %d/s, which was not sustained", c.spec.Rate)
-	case load.Lateness.P99*lateShare > load.Latency.P99:
-		c.end(document.PacerTooLate, fmt.Sprintf("the pacer was late by %v at p99, more than a tenth of the latency of %v",
-			time.Duration(load.Lateness.P99), time.Duration(load.Latency.P99)))
+	case load.PacerTooLate():
+		load.Withhold()
+		c.row.Load = load
 		return ""
 	default:
 		c.row.Load = load
@@ -232,9 +232,6 @@ func (r *runner) rung(ctx context.Context, c *cell) (stop string) {
 	}
 	return fmt.Sprintf("the ladder stopped at %d/s, which has no number", c.spec.Rate)
 }
-
-// lateShare is the part of a latency that the pacer's own lateness may be, as its inverse.
-const lateShare = 10
 
 // derived is a load with what follows from it by the document's rules.
 func derived(row document.Row, load *document.Load) *document.Load {

@@ -225,8 +225,8 @@ func TestLadder(t *testing.T) {
 	if rows[0].NotShown != nil || rows[0].Load == nil {
 		t.Errorf("500/s is %+v", rows[0])
 	}
-	if n := rows[1].NotShown; n == nil || n.Code != document.PacerTooLate || !strings.Contains(n.Text, "101ns") {
-		t.Errorf("5,000/s is %+v", n)
+	if l := rows[1].Load; l == nil || l.Withheld == nil || !strings.Contains(l.Withheld.Text, "101ns") || l.Latency != nil || l.FromSend == nil {
+		t.Errorf("5,000/s is %+v", rows[1])
 	}
 	if rows[2].NotShown != nil || rows[2].Load == nil {
 		t.Errorf("25,000/s, which was tried, is %+v", rows[2])

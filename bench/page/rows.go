@@ -127,9 +127,12 @@ func loadCells(l *document.Load) []string {
 		sustained = "yes"
 	}
 	row := []string{percent(l.Reached), sustained, quantity.Whole(float64(l.PeakLag))}
-	if l.Latency == nil {
+	switch {
+	case l.Withheld != nil:
+		row = append(row, "n/s: "+charts.Reason(l.Withheld), "n/s", "n/s", "n/s", "n/s")
+	case l.Latency == nil:
 		row = append(row, "n/s", "n/s", "n/s", "n/s", "n/s")
-	} else {
+	default:
 		for _, ns := range []int64{l.Latency.P50, l.Latency.P95, l.Latency.P99, l.Latency.P999, l.Latency.Max} {
 			row = append(row, quantity.Duration(float64(ns)))
 		}

@@ -22,7 +22,7 @@ func stands(r *document.Row) string {
 	switch {
 	case r == nil || r.NotShown != nil || r.Load == nil:
 		return why(r)
-	case !r.Load.Sustained || r.Load.Latency == nil:
+	case !r.Load.Sustained:
 		return "not sustained"
 	default:
 		return ""
@@ -54,9 +54,13 @@ func latencyOver(b *document.Backend) []Line {
 		}
 		ours, theirs := float64(of.Load.FromSend.P99), float64(to.Load.FromSend.P99)
 		v := ours / theirs
+		intended := "withheld: " + whyWithheld(of.Load)
+		if q := of.Load.Latency; q != nil {
+			intended = quantity.Duration(float64(q.P99))
+		}
 		line := goal.line(cell, value{v, v, v},
 			fmt.Sprintf("%s against %s; from the intended time %s; one run of each, so no interval",
-				quantity.Duration(ours), quantity.Duration(theirs), quantity.Duration(float64(of.Load.Latency.P99))),
+				quantity.Duration(ours), quantity.Duration(theirs), intended),
 			charts.Name(&of.Cell)+" over shove")
 		lines = append(lines, line.doubted(b.Peers, fewestRounds))
 	}
@@ -80,11 +84,23 @@ func latencyAt(b *document.Backend) []Line {
 			lines = append(lines, rungMissing(goal, p.cell, r, reason))
 			continue
 		}
+		if r.Load.Latency == nil {
+			lines = append(lines, goal.missing(p.cell, whyWithheld(r.Load)))
+			continue
+		}
 		v := float64(r.Load.Latency.P99)
 		line := goal.line(p.cell, value{v, v, v}, "one run, so no interval", charts.Name(&r.Cell))
 		lines = append(lines, line.doubted(p.part, fewestRounds))
 	}
 	return lines
+}
+
+// whyWithheld is why a load that was sustained has no latency from the intended time.
+func whyWithheld(l *document.Load) string {
+	if l.Withheld == nil {
+		return "it is not there"
+	}
+	return charts.Reason(l.Withheld)
 }
 
 // rungMissing is a rung of Wherry's without percentiles. One that was not sustained is measured, and not reached.

@@ -113,6 +113,9 @@ func remarks(w io.Writer, rows []document.Row) {
 		if r.NotShown != nil {
 			line("%s  %s %s: %s, %s\n", notShown, r.Method, r.Cell, r.NotShown.Code, r.NotShown.Text)
 		}
+		if r.Load != nil && r.Load.Withheld != nil {
+			line("%s  %s %s, from the intended time: %s, %s\n", notShown, r.Method, r.Cell, r.Load.Withheld.Code, r.Load.Withheld.Text)
+		}
 		for _, note := range r.Notes {
 			line("note %s %s: %s\n", r.Method, r.Cell, note)
 		}

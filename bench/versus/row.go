@@ -23,8 +23,6 @@ const (
 	probeWindow   = 40 * time.Millisecond
 	// tries is how often a run is made larger because it was too short, or a rung begun again because the pacer was late.
 	tries = 3
-	// lateShare is the part of a latency that the pacer's own lateness may be, as its inverse.
-	lateShare = 10
 )
 
 // A row is a spec on its way to become a row of the document.
@@ -87,9 +85,6 @@ func (r *row) add(a *program.Answer, round int) {
 	r.result.Settings = a.Settings
 	r.result.Runs = append(r.result.Runs, run)
 }
-
-// tooLate tells whether the pacer spoiled a load, by the rule of the document.
-func tooLate(l *document.Load) bool { return l.Lateness.P99*lateShare > l.Latency.P99 }
 
 // sustained asks the document's rules.
 func (r *row) sustained(l *document.Load) bool {

@@ -131,8 +131,11 @@ func TestLadder(t *testing.T) {
 		300: loadOf(300, time.Second, 10*time.Microsecond, 2000),
 	}}
 	rows := measured(t, s, rungAt(100), rungAt(200), rungAt(300), rungAt(400))
-	if n := rows[0].NotShown; n == nil || n.Code != document.PacerTooLate || !strings.Contains(n.Text, "3 runs") {
-		t.Errorf("a late pacer: %+v", n)
+	switch l := rows[0].Load; {
+	case l == nil || l.Withheld == nil || l.Withheld.Code != document.PacerTooLate || !strings.Contains(l.Withheld.Text, "200µs"):
+		t.Errorf("a late pacer: %+v", rows[0])
+	case l.Latency != nil || l.FromSend == nil || !slices.Equal(rows[0].Notes, []string{"the pacer was too late in 2 runs before this one"}):
+		t.Errorf("a late pacer: %+v, %v", l, rows[0].Notes)
 	}
 	if rows[1].Load == nil || rows[2].Load == nil {
 		t.Errorf("rungs: %+v, %+v", rows[1], rows[2])

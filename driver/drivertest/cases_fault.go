@@ -181,22 +181,9 @@ func inHandWhileCut(t *T) {
 	t.cutFor(l.b, t.h.slack())
 	// A Receive lets the driver notice; nothing new is there, so what it brings has come again.
 	back := r.upTo(len(records), t.h.Quiet)
-	var open []*driver.Delivery
-	for _, d := range ds {
-		if r.inHandStill(d) {
-			open = append(open, d)
-		}
-	}
-	settledNow := map[string]bool{}
-	if len(open) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), t.h.Wait)
-		openNames := ids(open)
-		err := r.settle(ctx, settlements(driver.Done, open...)...)
-		cancel()
-		for i, name := range openNames {
-			settledNow[name] = driver.EntryError(err, i) == nil
-		}
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), t.h.Wait)
+	settledNow := r.settleOpen(ctx, ds...)
+	cancel()
 	want := 0
 	for _, name := range names {
 		if !settledNow[name] {
@@ -228,13 +215,9 @@ func settleWhileCut(t *T) {
 	names := ids(ds)
 	mend := t.h.Cut(t, l.b)
 	ctx, cancel := context.WithTimeout(context.Background(), t.h.slack())
-	err := r.settle(ctx, settlements(driver.Done, ds...)...)
+	ended := r.settleOpen(ctx, ds...) // a driver may have noticed the cut before, and ended their tenure
 	cancel()
 	mend()
-	ended := map[string]bool{}
-	for i, name := range names {
-		ended[name] = driver.EntryError(err, i) == nil
-	}
 	again := map[string]bool{}
 	take := func(more []*driver.Delivery) {
 		for _, d := range more {
@@ -288,13 +271,6 @@ func throughWipe(t *T) {
 		t.Fatalf("nothing that was sent after the loss arrived within %v; came %q", t.h.Wait, ids(ds))
 	}
 	r.done(ds...)
-}
-
-// inHandStill reports whether d is still in hand.
-func (r *receiver) inHandStill(d *driver.Delivery) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.held[d].d != nil
 }
 
 func reasonWhileCut(t *T) {

@@ -216,24 +216,53 @@ func (r *receiver) none() {
 
 // settle settles in one call and returns its error. Entries that were settled or revoked are no longer held.
 func (r *receiver) settle(ctx context.Context, batch ...driver.Settlement) error {
-	t := r.t
-	pictures := make([]held, len(batch))
+	pictures := r.takeOut(batch)
+	if len(pictures) < len(batch) {
+		r.t.Fatalf("a delivery is not in hand; the case is wrong")
+	}
+	return r.settleTaken(ctx, pictures, batch)
+}
+
+// settleOpen is settle with Done for those of ds whose tenure was not lost meanwhile. It returns the ids of what was settled.
+func (r *receiver) settleOpen(ctx context.Context, ds ...*driver.Delivery) map[string]bool {
+	pictures := r.takeOut(settlements(driver.Done, ds...))
+	settled := map[string]bool{}
+	if len(pictures) == 0 {
+		return settled
+	}
+	open := make([]*driver.Delivery, len(pictures))
+	names := make([]string, len(pictures))
+	for i, h := range pictures {
+		open[i], names[i] = h.d, h.copy.ID.String()
+	}
+	err := r.settleTaken(ctx, pictures, settlements(driver.Done, open...))
+	for i, name := range names {
+		settled[name] = driver.EntryError(err, i) == nil
+	}
+	return settled
+}
+
+// takeOut takes what is about to be settled out of what is held, and returns how each was. What is not held is left out.
+func (r *receiver) takeOut(batch []driver.Settlement) []held {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.untilFree(batch)
+	var pictures []held
 	for i := range batch {
 		h := r.held[batch[i].Delivery]
 		if h.d == nil {
-			r.mu.Unlock()
-			t.Fatalf("this delivery is not in hand; the case is wrong")
+			continue
 		}
 		if what := h.changed(); what != "" {
-			t.Errorf("delivery %s changed while it was in hand: %s", h.copy.ID, what)
+			r.t.Errorf("delivery %s changed while it was in hand: %s", h.copy.ID, what)
 		}
-		pictures[i] = h
+		pictures = append(pictures, h)
 		delete(r.held, h.d)
 	}
-	r.mu.Unlock()
+	return pictures
+}
 
+func (r *receiver) settleTaken(ctx context.Context, pictures []held, batch []driver.Settlement) error {
 	err := r.raw(ctx, batch...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
