@@ -49,11 +49,7 @@ func (q *queue) holdsOff() bool {
 func (q *queue) armBrisk() {
 	b := &q.brisk
 	b.armed, b.seen = true, b.takes
-	if b.timer == nil {
-		b.timer = time.AfterFunc(briskLook, q.lookBrisk)
-	} else {
-		b.timer.Reset(briskLook)
-	}
+	b.timer = setTimer(b.timer, briskLook, q.lookBrisk)
 }
 
 // lookBrisk ends the brisk time of a member that takes nothing while others could.

@@ -44,11 +44,7 @@ func (q *queue) armDelay() {
 	}
 	d.armed = first
 	wait := first - q.b.now()
-	if d.timer == nil {
-		d.timer = time.AfterFunc(wait, q.due)
-	} else {
-		d.timer.Reset(wait)
-	}
+	d.timer = setTimer(d.timer, wait, q.due)
 }
 
 // due makes ready what is due. It does not look at the bound, since a timer cannot wait.

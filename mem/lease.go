@@ -68,11 +68,7 @@ func (q *queue) armLease(wait time.Duration) {
 		return
 	}
 	l.armed = true
-	if l.timer == nil {
-		l.timer = time.AfterFunc(wait, q.expireAll)
-	} else {
-		l.timer.Reset(wait)
-	}
+	l.timer = setTimer(l.timer, wait, q.expireAll)
 }
 
 // expireAll takes back what was in hand too long, and sets the timer for the next that can be.

@@ -58,7 +58,10 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 		}
 		return dst, m.r.wiped()
 	}
-	q.brisk.came(m)
+	contended := len(q.members) > 1 // with one there is nobody else to wake, and no clock need be read
+	if contended {
+		q.brisk.came(m)
+	}
 	calm := q.b.calm.Load()
 	if !calm && m.ending == nil {
 		q.lossy()
@@ -76,7 +79,9 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 	} else {
 		dst = m.takeOdd(dst, n)
 	}
-	m.pace.Begin(n)
+	if contended {
+		m.pace.Begin(n)
+	}
 	m.lease(n)
 	if q.room.first != nil {
 		q.admit()

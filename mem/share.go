@@ -23,11 +23,7 @@ func (q *queue) armShare() {
 	}
 	s.armed = true
 	s.upTo = s.idles
-	if s.timer == nil {
-		s.timer = time.AfterFunc(shareAfter, q.wantAll)
-	} else {
-		s.timer.Reset(shareAfter)
-	}
+	s.timer = setTimer(s.timer, shareAfter, q.wantAll)
 }
 
 // wantAll asks every member that holds something to share while another is idle.

@@ -56,14 +56,13 @@ func (s selection) p99ByRate(b *document.Backend) Figure {
 		name := label(&r.Cell, differ)
 		add(name+", send", r, r.Load.FromSend.P99)
 		intended := "n/s"
-		switch {
-		case r.Load.Latency == nil:
+		if r.Load.Latency == nil {
 			f.Notes = append(f.Notes, "n/s: "+cell+", from the intended time: "+withheld(r.Load))
-		case r.Subject == matrix.Wherry:
-			add(name+", intended", r, r.Load.Latency.P99)
-			fallthrough
-		default:
+		} else {
 			intended = p99(r)
+			if r.Subject == matrix.Wherry {
+				add(name+", intended", r, r.Load.Latency.P99)
+			}
 		}
 		f.Table.Rows = append(f.Table.Rows, []string{
 			cell, reachedShare(r), quantity.Duration(float64(r.Load.FromSend.P99)), intended, lateness(r),

@@ -222,11 +222,10 @@ func (r *runner) rung(ctx context.Context, c *cell) (stop string) {
 	case !derived(c.row, load).Sustained:
 		c.row.Load = derived(c.row, load)
 		return fmt.Sprintf("the ladder stopped at %d/s, which was not sustained", c.spec.Rate)
-	case load.PacerTooLate():
-		load.Withhold()
-		c.row.Load = load
-		return ""
 	default:
+		if load.PacerTooLate() {
+			load.Withhold()
+		}
 		c.row.Load = load
 		return ""
 	}
