@@ -2,12 +2,13 @@ package wherry
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/wherryhq/wherry/driver"
 )
 
 const (
-	// bunchSize is how many deliveries a lane takes at once where handlers are quick.
+	// bunchSize is the most deliveries that a lane takes at once.
 	bunchSize = 64
 	// recalled marks a bunch that was taken back: whatever is added to it is beyond its end.
 	recalled = 1 << 63
@@ -15,8 +16,10 @@ const (
 
 // A bunch is what a lane took of the buffer at once, under one lock. The lane begins one after another by an atomic addition.
 // Whoever else looks at lanes or at the buffer takes back first what the lane has not begun, by recallLocked: then all is as
-// if it had taken one. Only a lane with quick handlers has a bunch, so that little waits in it, and while there is one nobody
-// receives: what is put back into the buffer must find it as it was, and somebody to take it.
+// if it had taken one. It is little, so that nothing waits in it: where one lane does all, as the pace says, much of what was
+// received, else a share that takes no longer than to wake another lane. Of that a lane that finds nothing else takes back what
+// is left. While there is a bunch nobody receives: what is put back into the buffer must find it as it was, and somebody to take
+// it.
 //
 // The lane goes on in its bunch as long as nothing happens but acknowledgements within one reading of the clock and with one
 // context, and comes to the lock for everything else.
@@ -42,8 +45,12 @@ func (l *lane) following(done *driver.Delivery) *driver.Delivery {
 func (w *worker) bunchLocked(l *lane) {
 	b := &l.bunch
 	rest := w.buf[w.head:]
-	n := min(len(rest), bunchSize-1)
-	if n == 0 || !w.quickLocked() || w.info.Lease > 0 {
+	if len(rest) == 0 || w.linger > longestUnwoken || w.info.Lease > 0 {
+		return
+	}
+	w.sample.begin(l)
+	n := min(w.pace.Share(len(rest), w.atOnce), bunchSize-1)
+	if n == 0 {
 		return
 	}
 	b.of[0] = l.current
@@ -90,5 +97,35 @@ func (w *worker) putBackLocked(ds []*driver.Delivery) {
 func (w *worker) recallAllLocked() {
 	for _, l := range w.lanes {
 		w.recallLocked(l)
+	}
+}
+
+// leastSampled is the fewest deliveries of one Receive of which a lane's are timed.
+const leastSampled = 16
+
+// A sample is how long one lane takes for what it has. One is taken of each Receive, unless that brought next to nothing.
+type sample struct {
+	due   bool
+	of    *lane // nil while none is taken
+	since time.Time
+}
+
+// begin is called when the lane is about to handle what it took.
+func (s *sample) begin(l *lane) {
+	if s.due {
+		s.due, s.of, s.since = false, l, time.Now()
+	}
+}
+
+// sampledLocked tells the pace how long the lane took for what it had last, before anything changes that. Of a bunch that was
+// taken back nobody knows any more how much of it the lane did.
+func (w *worker) sampledLocked(l *lane) {
+	w.sample.of = nil
+	n := uint64(1)
+	if b := &l.bunch; b.limit != 0 {
+		n = min(b.begun.Load(), b.size)
+	}
+	if n > 0 {
+		w.pace.Each(time.Since(w.sample.since), int(n))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/driver"
 )
 
 // Orders of a bunch, in the order in which they are sent.
@@ -117,6 +118,23 @@ func TestBunch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a lane has acknowledged of its bunch is settled within the linger, however long the message takes that it came to.
+func TestBunchIsSettled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startQuick(t)
+		handled, _ := r.inBunch(func(r *quickRig) {
+			time.Sleep(2 * time.Millisecond)
+			synctest.Wait()
+			d, err := r.b.Depth(t.Context(), driver.Source{Topics: []driver.Topic{{Name: orders.Name()}}})
+			if want := int64(lastOfBunch - slowOfBunch + 1); err != nil || d.InFlight != want {
+				t.Errorf("%d are in flight beside a slow message, want %d (error %v)", d.InFlight, want, err)
+			}
+		})
+		assertEachOnce(t, handled)
+	})
 }
 
 // What a lane took at once and has not begun goes back when its tenure ends, to whoever is next.

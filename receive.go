@@ -37,12 +37,13 @@ func (w *worker) receiveLocked(ctx context.Context) {
 
 	got, err := w.recv.Receive(ctx, dst)
 
-	w.mu.Lock()
+	w.lock()
 	w.asked = 0
 	var wait time.Duration
 	if err != nil || w.away {
 		wait = w.receivedLocked(ctx, err)
 	}
+	w.full = len(got) == cap(dst)
 	if len(got) > 0 {
 		w.acceptLocked(got)
 	}
@@ -71,6 +72,7 @@ func (w *worker) acceptLocked(got []*driver.Delivery) {
 	w.unsettled += len(got)
 	w.buf, w.head = got, 0
 	w.pace.Begin(len(got))
+	w.sample.due = len(got) >= leastSampled
 	w.turn ^= 1
 	w.leases.addLocked(got)
 	if w.tenures.any() {

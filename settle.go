@@ -107,7 +107,7 @@ func (w *worker) settleNowLocked(f *flush) {
 	defer w.settling.Done()
 	w.mu.Unlock()
 	err := w.settle(f)
-	w.mu.Lock()
+	w.lock()
 	if err == nil {
 		w.settledLocked(f)
 		return

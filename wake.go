@@ -41,9 +41,15 @@ func (w *worker) wakeNextLocked() {
 }
 
 // unstickLocked is called once per linger. It wakes a lane when none was woken because handlers are quick, and the one in
-// which a lane is now is not.
+// which a lane is now is not, or for what another had taken with it.
 func (w *worker) unstickLocked() {
-	if !w.quickLocked() || len(w.idle) == 0 || w.head == len(w.buf) && w.receiving {
+	if len(w.idle) == 0 || w.head == len(w.buf) && w.receiving {
+		return
+	}
+	if !w.quickLocked() {
+		if w.head < len(w.buf) {
+			w.wakeLocked()
+		}
 		return
 	}
 	if w.handled != w.seen {
@@ -58,10 +64,35 @@ func (w *worker) unstickLocked() {
 // which a Receive takes that finds something.
 const mostYields = 64
 
+// manyYields is some hundred microseconds of them: longer than any lock is held, and than a Receive takes which finds all that
+// there is room for.
+const manyYields = 1024
+
+// yieldsLocked is how often a lane lets others run while another receives. Where the last Receive brought all that there was
+// room for there is more, and this one does not wait.
+func (w *worker) yieldsLocked() int {
+	if w.full {
+		return manyYields
+	}
+	return mostYields
+}
+
 // yieldLocked lets others run. It gives up the lock meanwhile.
 func (w *worker) yieldLocked() {
 	w.mu.Unlock()
 	runtime.Gosched()
+	w.lock()
+}
+
+// lock takes the worker's lock, for lanes. One that has to wait lets others run before it sleeps: the lock is held for
+// microseconds, and to be woken takes longer.
+func (w *worker) lock() {
+	for range manyYields {
+		if w.mu.TryLock() {
+			return
+		}
+		runtime.Gosched()
+	}
 	w.mu.Lock()
 }
 

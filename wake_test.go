@@ -11,8 +11,8 @@ import (
 	"github.com/wherryhq/wherry/mem"
 )
 
-// quickMessages are more than handlers need to prove that they are quick.
-const quickMessages = 3000
+// quickMessages are more than handlers need to prove that they are quick, even where four workers share them evenly.
+const quickMessages = 5000
 
 // A quickRig is a consumer whose handler has proven to be quick, and then is what set makes it.
 type quickRig struct {

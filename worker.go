@@ -3,6 +3,7 @@ package wherry
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type worker struct {
 	linger      time.Duration
 	extender    driver.Extender
 	lanes       []*lane
+	atOnce      int             // lanes that can run at the same time
 	lanesDone   chan struct{}   // closed when every lane returned
 	intake      context.Context //nolint:containedctx // A phase of the run: ends when nothing more is to be received.
 	hand        context.Context //nolint:containedctx // A phase of the run: ends when the drain time is over.
@@ -42,12 +44,14 @@ type worker struct {
 	away      bool         // its broker does not answer
 	failures  int          // of Receive, in a row
 	window    int          // the most that the next Receive may bring
+	full      bool         // the last Receive brought all that there was room for
 	started   bool         // something was received
 	first     bool         // and that was the one message of the first Receive: there may be more
 	suspect   *driver.Delivery
 	isolating bool // the others of a buffer are on their way back: no lane takes what stays
 	waking    bool
 	pace      pace.Pace
+	sample    sample
 	seen      uint64 // handled when the linger's timer was set
 	starved   bool   // nobody receives because the credit is used up
 	stopped   bool
@@ -100,6 +104,7 @@ func (w *worker) build() (err error) {
 	for range n {
 		w.lanes = append(w.lanes, newLane(w))
 	}
+	w.atOnce = min(n, runtime.GOMAXPROCS(0))
 	return nil
 }
 
@@ -139,7 +144,10 @@ func (w *worker) last(l *lane, s driver.Settlement) {
 // advance settles the delivery that the lane is done with, and returns its next delivery, or nil at the end. It is next, at the
 // price of one lock and no call, for a lane of single messages whose next is there already.
 func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
-	w.mu.Lock()
+	w.lock()
+	if w.sample.of == l {
+		w.sampledLocked(l)
+	}
 	w.recallLocked(l)
 	l.bunch.limit = 0
 	out, at := w.out, w.head
@@ -168,7 +176,10 @@ func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 
 // next settles what the lane finished, if anything, and returns the lane's next delivery, or nil at the end.
 func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
-	w.mu.Lock()
+	w.lock()
+	if w.sample.of == l {
+		w.sampledLocked(l)
+	}
 	w.recallLocked(l)
 	l.bunch.limit = 0
 	if w.late {
@@ -205,9 +216,13 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 				return d
 			}
 		}
-		if w.receiving && w.info.Volatile && yields < mostYields {
+		if w.receiving && w.info.Volatile && yields < w.yieldsLocked() {
 			yields++
 			w.yieldLocked()
+			continue
+		}
+		if w.bunched > 0 && !w.quickLocked() {
+			w.recallAllLocked() // and share what is left
 			continue
 		}
 		if w.receiving || w.bunched > 0 || !w.roomLocked() {

@@ -46,7 +46,7 @@ func (m *member) arrive() {
 // take appends what the member may have now. When that is nothing, and it is to wait, it is among those that wait.
 func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, error) {
 	q := m.q
-	q.mu.Lock()
+	q.lock()
 	if m.idle || m.woken {
 		m.arrive()
 	}

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"runtime"
 	"sync"
 	"time"
 
@@ -105,6 +106,27 @@ func (q *queue) waiter() *member {
 	m.woken = true
 	q.waking = true
 	return m
+}
+
+// patience is how often others are let run before who waits for the lock sleeps: some hundred microseconds.
+const patience = 1024
+
+// lock takes the lock, for who takes or settles many at once. Two that do so hold it for microseconds each, and to be woken
+// takes longer. Who sends one message has it too briefly for others to be let run.
+func (q *queue) lock() {
+	if !q.mu.TryLock() {
+		q.lockBusy()
+	}
+}
+
+func (q *queue) lockBusy() {
+	for range patience {
+		runtime.Gosched()
+		if q.mu.TryLock() {
+			return
+		}
+	}
+	q.mu.Lock()
 }
 
 // unlock gives up the lock and wakes a member for what is there.

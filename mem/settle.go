@@ -33,7 +33,7 @@ func (r *receiver) settle(batch []driver.Settlement) error {
 			continue
 		}
 		q := e.q
-		q.mu.Lock()
+		q.lock()
 		if now == 0 {
 			rest = q.settleDone(r, rest)
 		}

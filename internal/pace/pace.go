@@ -11,7 +11,7 @@ const (
 	// tryTime is what several may take together of which one alone might take less than wakeTime.
 	tryTime = 8 * wakeTime
 	// tryEach is how often that is tried.
-	tryEach = 8
+	tryEach = 64
 	// slowTime is what nothing quick takes, however busy the machine is.
 	slowTime = time.Millisecond
 	// proven is after how many messages without a slow one somebody may count as quick.
@@ -28,6 +28,8 @@ type Pace struct {
 	alone bool // nobody is woken for what was brought last
 	// How long all that is brought takes, the latest counting most: whoever does it, and one alone.
 	any, one time.Duration
+	each     time.Duration // how long one message takes who has it, 0 where nobody told
+	most     int           // how many of those take less than wakeTime
 }
 
 // Begin notes that n messages came, which is the begin of their time.
@@ -53,6 +55,30 @@ func (p *Pace) End() {
 		p.one += (took - p.one) / 8
 	}
 	p.count = 0
+}
+
+// Each notes that one of those who share what is brought took so long for n messages, without a stop.
+func (p *Pace) Each(took time.Duration, n int) {
+	one := max(took/time.Duration(n), 1)
+	if p.each > 0 {
+		one = p.each + (one-p.each)/8
+	}
+	p.each = max(one, 1)
+	p.most = int(stretched * wakeTime / p.each)
+}
+
+// Share is how many of n that are left one of several may take at once. It is all for one that is to do all alone. Else none
+// waits for longer than it would take to wake another, and it is a part of what is left, which gets smaller with it, so that all
+// are done at about the same time (guided self-scheduling: Polychronopoulos and Kuck, IEEE Transactions on Computers C-36, 1987).
+func (p *Pace) Share(n, among int) int {
+	switch {
+	case p.alone:
+		return n
+	case p.quick < proven:
+		return 0
+	default:
+		return min(n/(2*among), p.most)
+	}
 }
 
 // Slow makes it slow, until it has proven otherwise.

@@ -35,7 +35,7 @@ func TestPace(t *testing.T) {
 		{"proves itself", 10 * time.Microsecond, proof, 0, 0},
 		{"quick", 10 * time.Microsecond, 100, 96, 8},
 		{"not worth waking", 29 * time.Microsecond, 100, 96, 8},
-		{"tried now and then", 60 * time.Microsecond, 1000, 150, 1},
+		{"tried now and then", 60 * time.Microsecond, 1024, 40, 1},
 		{"not tried", 500 * time.Microsecond, 1000, 40, 0},
 		{"slow", 2 * time.Millisecond, 100, 0, 0},
 	} {
@@ -95,6 +95,81 @@ func TestPaceSlow(t *testing.T) {
 		}
 		if alone := run(&p, 2, 0); alone == 0 {
 			t.Error("not quick after it was proven again")
+		}
+	})
+}
+
+// What one of several may take at once is part of what is left, takes no longer than a wake, and is nothing where handlers have
+// not proven to be quick.
+func TestPaceShare(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		each       time.Duration // of a message, as one of those that share it sees it
+		n, among   int
+		want       int
+		unproven   bool
+		unmeasured bool
+	}{
+		{name: "a part of the rest", each: 100 * time.Nanosecond, n: 256, among: 2, want: 64},
+		{name: "a smaller part of less", each: 100 * time.Nanosecond, n: 40, among: 2, want: 10},
+		{name: "among more", each: 100 * time.Nanosecond, n: 256, among: 8, want: 16},
+		{name: "the last ones one by one", each: 100 * time.Nanosecond, n: 3, among: 2, want: 0},
+		{name: "no longer than a wake", each: 5 * time.Microsecond, n: 256, among: 2, want: 6},
+		{name: "longer than a wake", each: 50 * time.Microsecond, n: 256, among: 2, want: 0},
+		{name: "not measured", n: 256, among: 2, want: 0, unmeasured: true},
+		{name: "not proven", each: 100 * time.Nanosecond, n: 256, among: 2, want: 0, unproven: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var p pace.Pace
+				run(&p, 100, 500*time.Microsecond) // too long for one alone
+				if c.unproven {
+					p.Slow()
+				}
+				for range 50 {
+					if !c.unmeasured {
+						p.Each(10*c.each, 10)
+					}
+				}
+				if got := p.Share(c.n, c.among); got != c.want {
+					t.Errorf("may take %d, want %d", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// The time of a message follows what is measured, and one that is late changes it by a part of that only.
+func TestPaceEach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p pace.Pace
+		run(&p, 100, 500*time.Microsecond)
+		p.Each(time.Microsecond, 1)
+		for _, c := range []struct {
+			took time.Duration
+			n    int
+			want int
+		}{{time.Microsecond, 1, 30}, {9 * time.Microsecond, 1, 15}, {0, 10, 17}} {
+			p.Each(c.took, c.n)
+			if got := p.Share(1000, 1); got != c.want {
+				t.Errorf("after %v for %d it may take %d, want %d", c.took, c.n, got, c.want)
+			}
+		}
+	})
+}
+
+// One that is to do all alone may take all.
+func TestPaceShareOfOneAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p pace.Pace
+		run(&p, 100, 0)
+		p.Begin(receive)
+		if got := p.Share(receive, 8); got != receive {
+			t.Errorf("may take %d of %d, want all", got, receive)
 		}
 	})
 }
