@@ -185,7 +185,7 @@ func TestTooShort(t *testing.T) {
 	}
 	specs[0].MaxBodies = 0
 	rows, err = Run(t.Context(), Plan{Specs: specs, measure: faster.measure}, nil)
-	if err != nil || rows[0].NotShown != nil || len(rows[0].Runs) != 3 || rows[0].Runs[0].Messages != 24_000_001 {
+	if err != nil || rows[0].NotShown != nil || len(rows[0].Runs) != specs[0].Rounds || rows[0].Runs[0].Messages != 24_000_001 {
 		t.Errorf("got %+v, %v", rows[0], err)
 	}
 }
@@ -240,19 +240,20 @@ func TestLadder(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
+	specs := cells(t, "method=drain flow=group consumers=1")
 	s := &scripted{answer: func(o Order) (Report, bool) {
-		if o.Spec.Payload == 1024 && o.Round == 4 { // the second of its turn
+		if o.Spec.Payload == 1024 && o.Round == specs[0].Rounds+1 { // the second of its turn
 			cancel()
 			return failed("killed"), true
 		}
 		return Report{}, false
 	}}
 	m := &steps{}
-	rows, err := Run(ctx, Plan{Specs: cells(t, "method=drain flow=group consumers=1"), measure: s.measure}, m)
+	rows, err := Run(ctx, Plan{Specs: specs, measure: s.measure}, m)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if rows[0].NotShown != nil || len(rows[0].Runs) != 3 {
+	if rows[0].NotShown != nil || len(rows[0].Runs) != specs[0].Rounds {
 		t.Errorf("the first is %+v", rows[0])
 	}
 	for _, row := range rows[1:] {
@@ -287,7 +288,7 @@ func TestLevers(t *testing.T) {
 		}
 		return r, true
 	}
-	rows, err := Run(t.Context(), Plan{Specs: cells(t, "prefetch=128 handler=sleep variant=round-trip=+1ms"), measure: s.measure}, nil)
+	rows, err := Run(t.Context(), Plan{Specs: cells(t, "prefetch=128 handler=zero variant=round-trip=+1ms"), measure: s.measure}, nil)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}

@@ -66,7 +66,8 @@ const (
 	large  = 64 << 10
 
 	drainRounds  = 3
-	liveRounds   = 4
+	liveRounds   = 3
+	fewRounds    = 2
 	publishBatch = 100
 	rung         = 10 * time.Second
 	addedTrip    = time.Millisecond
@@ -107,6 +108,21 @@ var (
 		Pipeline:  "flows: a pipeline of steps",
 	}
 )
+
+// rounds is how often a drain is measured: less often where the handlers' sleep sets the pace, and flows that are compared with
+// nothing.
+func rounds(flow, handler string) int {
+	switch handler {
+	case Wait, Slow, Limited, Sleep:
+		return fewRounds
+	}
+	switch flow {
+	case Parallel, Batch:
+		return drainRounds
+	default:
+		return fewRounds
+	}
+}
 
 // published reports whether a flow is publishing, to be looked at afterwards by one handler.
 func published(flow string) bool { return flow == Publish || flow == PublishBatch }
