@@ -12,8 +12,8 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-// drain publishes the corpus with no consumer, starts the consumers, holds a barrier until every handler has a message,
-// and measures from there until the last message was handled.
+// drain publishes the corpus with no consumer, touches the memory that its values will take, starts the consumers, holds a
+// barrier until every handler has a message, and measures from there until the last message was handled.
 func drain[T any](ctx context.Context, s *stage, b body[T]) Report {
 	topic := topicOf(s, b.codec)
 	if err := fill(ctx, s, &b, 0, s.order.Messages); err != nil {
@@ -40,6 +40,7 @@ type drains[V any] struct {
 
 func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V]) Report {
 	messages := int64(s.order.Messages)
+	host.Touch(messages * int64(s.spec.Payload+matrix.Decoded))
 	c := &counted[V]{ledger: ledger.New(s.order.Messages), gate: newGate(shapeOf(s.spec).handlers()), id: d.id, work: s.work}
 	v := start(ctx, c.consumer(s.spec, d.source))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.

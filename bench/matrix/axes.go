@@ -61,6 +61,9 @@ const (
 	BatchSize = 500
 	BatchAge  = 250 * time.Millisecond
 
+	// Decoded is about how many bytes a decoded message takes besides its payload.
+	Decoded = 256
+
 	small  = 64
 	middle = 1 << 10
 	large  = 64 << 10
@@ -109,9 +112,12 @@ var (
 	}
 )
 
-// rounds is how often a drain is measured: less often where the handlers' sleep sets the pace, and flows that are compared with
-// nothing.
-func rounds(flow, handler string) int {
+// rounds is how often a drain is measured: less often where the handlers' sleep sets the pace, where a corpus takes long to be
+// published, and flows that are compared with nothing.
+func rounds(flow, handler string, payload int) int {
+	if payload == large {
+		return fewRounds
+	}
 	switch handler {
 	case Wait, Slow, Limited, Sleep:
 		return fewRounds

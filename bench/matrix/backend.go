@@ -18,8 +18,8 @@ type Backend struct {
 var backends = []Backend{{
 	Name:      "mem",
 	InProcess: true,
-	MaxBodies: 8 << 30,
-	Notes:     []string{"the queue's bound is raised to hold the corpus, at most 8 GiB of bodies"},
+	MaxBodies: 9 << 30,
+	Notes:     []string{"the queue's bound is raised to hold the corpus, at most 9 GiB of bodies"},
 }}
 
 // Named returns a backend. The error of an unknown one lists those that exist.

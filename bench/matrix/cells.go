@@ -27,7 +27,7 @@ func Levers(b Backend) []Spec {
 			for _, prefetch := range prefetches {
 				s := b.drain(Parallel, middle, 4, JSON)
 				s.Workers, s.Prefetch, s.Handler, s.RoundTrip, s.Turn = 4, prefetch, handler, trip, turn
-				s.Rounds = rounds(Parallel, handler)
+				s.Rounds = rounds(Parallel, handler, middle)
 				if trip > 0 {
 					s.Variant = fmt.Sprintf("round-trip=+%v", trip)
 					s.remark(remarkTrip)
@@ -100,7 +100,7 @@ func drains(b Backend) []Spec {
 	for _, handler := range others {
 		for _, n := range consumers {
 			s := b.drain(Parallel, middle, n, JSON)
-			s.Handler, s.Turn, s.Rounds = handler, "handler "+handler, rounds(Parallel, handler)
+			s.Handler, s.Turn, s.Rounds = handler, "handler "+handler, rounds(Parallel, handler, middle)
 			specs = append(specs, s)
 		}
 	}
@@ -113,7 +113,7 @@ func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
 		Cell: document.Cell{
 			Subject: Wherry, Flow: flow, Payload: payload, Consumers: n, Handler: Zero, Codec: codec, Procs: Processors,
 		},
-		Method: document.Drain, Turn: fmt.Sprintf("%s %d", flow, payload), Rounds: rounds(flow, Zero),
+		Method: document.Drain, Turn: fmt.Sprintf("%s %d", flow, payload), Rounds: rounds(flow, Zero, payload),
 		MaxBodies: b.MaxBodies, Notes: b.Notes, Missing: missing[flow],
 		// The in-process broker keeps the order of each publisher, for one handler.
 		Ordered: b.InProcess && (n == 1 || published(flow)) && flow != DeadLetter,

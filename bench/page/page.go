@@ -70,6 +70,7 @@ func pages(c *content) ([]File, error) {
 	}{
 		{"README.md", results},
 		{"reach.md", reached},
+		{"levers.md", levers},
 		{"rows.md", rows},
 		{"method.md", prose("method.md.tmpl")},
 		{"numbers.md", prose("numbers.md.tmpl")},

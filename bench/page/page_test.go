@@ -121,7 +121,7 @@ func TestTablesAreEven(t *testing.T) {
 func TestRenderWithoutDocument(t *testing.T) {
 	t.Parallel()
 	pages := pagesOf(t, nil)
-	for _, name := range []string{"README.md", "reach.md", "rows.md", "method.md", "numbers.md"} {
+	for _, name := range []string{"README.md", "reach.md", "levers.md", "rows.md", "method.md", "numbers.md"} {
 		if !strings.Contains(pages[name], "No results document is committed yet") {
 			t.Errorf("%s does not say that there is no document", name)
 		}
@@ -136,7 +136,7 @@ func TestFailedShowsTheErrorAndNoFigure(t *testing.T) {
 	const fault = "backends[0].matrix.rows[3].summary.median: is 12, and follows to be 13"
 	files, err := Failed(errors.New(fault))
 	pages := texts(t, files, err)
-	for _, name := range []string{"README.md", "reach.md", "rows.md", "method.md", "numbers.md"} {
+	for _, name := range []string{"README.md", "reach.md", "levers.md", "rows.md", "method.md", "numbers.md"} {
 		if !strings.Contains(pages[name], fault) || strings.Contains(pages[name], "<picture>") {
 			t.Errorf("%s does not show the error instead of figures", name)
 		}

@@ -17,6 +17,7 @@ func results(c *content) (string, error) {
 		"What Wherry costs and how fast it goes, measured by `wherry bench` and drawn from one results document. " +
 		"Read [what these numbers mean and what they do not](numbers.md) before you quote one.\n\n" +
 		"- [What is to be reached](reach.md), and whether it is.\n" +
+		"- [What the levers do](levers.md): which helps, up to where, and what harms.\n" +
 		"- [Every row](rows.md) of the document, with the reason of each that has no value.\n" +
 		"- [The method](method.md): how each number is measured, and every deviation.\n" +
 		"- [The runbook](runbook.md): how to measure on your machine, and how to read a run.\n\n")

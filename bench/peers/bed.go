@@ -9,6 +9,7 @@ import (
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
+	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/bench/versus/program"
 )
 
@@ -91,11 +92,13 @@ func (b *bed) live(ctx context.Context, s *subject) (*program.Answer, error) {
 	return b.ran(s, begin, end, int64(b.Messages)), nil
 }
 
-// drain consumes what was published before. The window opens when every receiver has a message.
+// drain consumes what was published before. The memory that the values will take is touched first, and the window opens when
+// every receiver has a message.
 func (b *bed) drain(ctx context.Context, s *subject) (*program.Answer, error) {
 	if err := s.feed(ctx); err != nil {
 		return nil, err
 	}
+	host.Touch(int64(b.Messages) * int64(b.Payload+matrix.Decoded))
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ const (
 	middling  = 1 << 10
 	largest   = 64 << 10
 	ofService = 128
-	maxBodies = 8 << 30
+	maxBodies = 9 << 30
 	liveBound = 10_000
 	rung      = 10 * time.Second
 )

@@ -1,0 +1,227 @@
+package page
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/wherryhq/wherry/bench/charts"
+	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
+	"github.com/wherryhq/wherry/bench/quantity"
+)
+
+// near is the share of the best rate from which more of a lever is said not to help: rounds differ by as much.
+const near = 0.9
+
+// levers is the page of what each lever did, for whoever tunes a service.
+func levers(c *content) (string, error) {
+	var b strings.Builder
+	b.WriteString("# What the levers do\n\n" +
+		"What was measured while one lever was turned, and from where on it stopped to help: from there the rate stays within a tenth of " +
+		"the best. [Tuning](../tuning.md) says which lever to turn first. Back to [the results](README.md).\n\n")
+	if c.doc == nil {
+		b.WriteString(c.absent + "\n")
+		return b.String(), nil
+	}
+	for i := range c.doc.Backends {
+		k := &c.doc.Backends[i]
+		for _, l := range leversOf(k) {
+			fmt.Fprintf(&b, "## %s: %s\n\n%s\n\n%s\n", k.Name, l.title, l.verdict(), l.table())
+		}
+	}
+	return b.String(), nil
+}
+
+// A lever is rows that differ in one thing, in ascending order of that.
+type lever struct {
+	title    string
+	head     string // of its settings
+	settings []setting
+	more     []column
+}
+
+type setting struct {
+	name string
+	row  *document.Row
+}
+
+// A column is something that matters besides the rate.
+type column struct {
+	head string
+	of   func(r *document.Row) string
+}
+
+var (
+	cpuColumn        = column{"CPU per message", func(r *document.Row) string { return quantity.Duration(r.Summary.CPU) }}
+	peakColumn       = column{"peak memory", func(r *document.Row) string { return quantity.Size(float64(r.Summary.PeakRSS)) }}
+	efficiencyColumn = column{"efficiency", func(r *document.Row) string {
+		if r.Summary.Efficiency == nil {
+			return ""
+		}
+		return quantity.Times(*r.Summary.Efficiency)
+	}}
+	busiestColumn = column{"the busiest worker had", func(r *document.Row) string {
+		if r.Extra == nil {
+			return ""
+		}
+		return percent(r.Extra.BusiestShare)
+	}}
+	stopColumn = column{"time to stop", func(r *document.Row) string {
+		if r.Extra == nil {
+			return ""
+		}
+		return quantity.Duration(float64(r.Extra.StopNS))
+	}}
+)
+
+// leversOf are those that a backend has rows of.
+func leversOf(k *document.Backend) []*lever {
+	g := &grouped{of: map[string]*lever{}}
+	if k.Matrix != nil {
+		for i := range k.Matrix.Rows {
+			g.concurrency(&k.Matrix.Rows[i])
+		}
+	}
+	if k.Levers != nil {
+		for i := range k.Levers.Rows {
+			g.prefetch(&k.Levers.Rows[i])
+		}
+		for i := range k.Levers.Rows {
+			g.shape(&k.Levers.Rows[i])
+		}
+	}
+	return g.all
+}
+
+// grouped are levers in the order in which the document has them.
+type grouped struct {
+	all []*lever
+	of  map[string]*lever
+}
+
+func (g *grouped) add(title, head, name string, r *document.Row, more ...column) {
+	l := g.of[title]
+	if l == nil {
+		l = &lever{title: title, head: head, more: more}
+		g.of[title] = l
+		g.all = append(g.all, l)
+	}
+	l.settings = append(l.settings, setting{name, r})
+}
+
+// concurrency takes the rows of each kind of handler at 1 KiB.
+func (g *grouped) concurrency(r *document.Row) {
+	if r.Method == document.Drain && r.Flow == matrix.Parallel && r.Payload == 1<<10 && r.Codec == matrix.JSON {
+		g.add("concurrency, "+handlerText(r.Handler), "concurrency", strconv.Itoa(r.Consumers), r,
+			efficiencyColumn, cpuColumn, peakColumn)
+	}
+}
+
+func (g *grouped) prefetch(r *document.Row) {
+	if r.Prefetch > 0 {
+		title := "prefetch, " + handlerText(r.Handler)
+		if r.Variant != "" {
+			title += ", " + strings.ReplaceAll(r.Variant, "round-trip=", "round trip ")
+		}
+		g.add(title, "prefetch", strconv.Itoa(r.Prefetch), r, busiestColumn, peakColumn, stopColumn)
+	}
+}
+
+func (g *grouped) shape(r *document.Row) {
+	if r.Prefetch == 0 && r.Workers > 0 {
+		g.add("workers and concurrency", "workers × concurrency", fmt.Sprintf("%d × %d", r.Workers, r.Consumers/r.Workers), r,
+			cpuColumn, peakColumn)
+	}
+}
+
+// handlerText is what a handler does.
+func handlerText(handler string) string {
+	switch handler {
+	case matrix.Zero:
+		return "the handler does nothing"
+	case matrix.Wait:
+		return "the handler waits 1 to 5 ms"
+	case matrix.Slow:
+		return "the handler waits 50 to 300 ms"
+	case matrix.Sleep:
+		return "the handler waits 10 ms"
+	case matrix.Compute:
+		return "the handler computes"
+	case matrix.Limited:
+		return "the handler waits for one of 4 slots"
+	default:
+		return "handler " + handler
+	}
+}
+
+// verdict says what turning the lever did, by the medians.
+func (l *lever) verdict() string {
+	var with []setting
+	for _, s := range l.settings {
+		if s.row.Summary != nil && s.row.Summary.Median > 0 {
+			with = append(with, s)
+		}
+	}
+	if len(with) < 2 {
+		return "Fewer than two settings have a value, so nothing can be said."
+	}
+	best := with[0]
+	for _, s := range with {
+		if s.median() > best.median() {
+			best = s
+		}
+	}
+	first, last := with[0], with[len(with)-1]
+	enough := best
+	for _, s := range with {
+		if s.median() >= near*best.median() {
+			enough = s
+			break
+		}
+	}
+	var text string
+	switch {
+	case enough == first:
+		text = fmt.Sprintf("It does not help: %s is within a tenth of the best.", l.named(first))
+	case enough == last:
+		text = fmt.Sprintf("It helps to the end: %s has %s of the rate at %s.", l.named(last), quantity.Times(last.over(first)), first.name)
+	default:
+		text = fmt.Sprintf("It helps up to %s, which has %s of the rate at %s.", l.named(enough), quantity.Times(enough.over(first)), first.name)
+	}
+	if over := last.over(best); over < near {
+		text += fmt.Sprintf(" It harms beyond: %s has %s of the rate at %s.", l.named(last), quantity.Times(over), best.name)
+	}
+	return text
+}
+
+func (l *lever) named(s setting) string { return l.head + " " + s.name }
+
+func (s setting) median() float64            { return s.row.Summary.Median }
+func (s setting) over(other setting) float64 { return s.median() / other.median() }
+
+func (l *lever) table() string {
+	t := charts.Table{Head: []string{l.head, "worst, msg/s", "median, msg/s", "best, msg/s"}}
+	for _, c := range l.more {
+		t.Head = append(t.Head, c.head)
+	}
+	for _, s := range l.settings {
+		row := []string{s.name}
+		switch {
+		case s.row.Summary != nil:
+			row = append(row, quantity.Whole(s.row.Summary.Worst), quantity.Whole(s.row.Summary.Median), quantity.Whole(s.row.Summary.Best))
+			for _, c := range l.more {
+				row = append(row, c.of(s.row))
+			}
+		case s.row.NotShown != nil:
+			row = append(row, "n/s: "+charts.Reason(s.row.NotShown))
+		default:
+			row = append(row, "n/s")
+		}
+		for len(row) < len(t.Head) {
+			row = append(row, "")
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return markdown(&t)
+}
