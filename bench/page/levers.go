@@ -181,10 +181,10 @@ func (l *lever) verdict() string {
 		}
 	}
 	var text string
-	switch {
-	case enough == first:
+	switch enough {
+	case first:
 		text = fmt.Sprintf("It does not help: %s is within a tenth of the best.", l.named(first))
-	case enough == last:
+	case last:
 		text = fmt.Sprintf("It helps to the end: %s has %s of the rate at %s.", l.named(last), quantity.Times(last.over(first)), first.name)
 	default:
 		text = fmt.Sprintf("It helps up to %s, which has %s of the rate at %s.", l.named(enough), quantity.Times(enough.over(first)), first.name)
