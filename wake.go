@@ -3,6 +3,8 @@ package wherry
 import (
 	"runtime"
 	"time"
+
+	"github.com/wherryhq/wherry/internal/pace"
 )
 
 // wakeLocked wakes one parked lane if there is something for it to do.
@@ -64,15 +66,11 @@ func (w *worker) unstickLocked() {
 // which a Receive takes that finds something.
 const mostYields = 64
 
-// manyYields is some hundred microseconds of them: longer than any lock is held, and than a Receive takes which finds all that
-// there is room for.
-const manyYields = 1024
-
 // yieldsLocked is how often a lane lets others run while another receives. Where the last Receive brought all that there was
 // room for there is more, and this one does not wait.
 func (w *worker) yieldsLocked() int {
 	if w.full {
-		return manyYields
+		return pace.Patience
 	}
 	return mostYields
 }
@@ -84,17 +82,8 @@ func (w *worker) yieldLocked() {
 	w.lock()
 }
 
-// lock takes the worker's lock, for lanes. One that has to wait lets others run before it sleeps: the lock is held for
-// microseconds, and to be woken takes longer.
-func (w *worker) lock() {
-	for range manyYields {
-		if w.mu.TryLock() {
-			return
-		}
-		runtime.Gosched()
-	}
-	w.mu.Lock()
-}
+// lock takes the worker's lock, for lanes.
+func (w *worker) lock() { pace.Lock(&w.mu) }
 
 // parkLocked waits until the lane is woken. It gives up the lock meanwhile.
 func (w *worker) parkLocked(l *lane) {

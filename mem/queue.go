@@ -1,11 +1,11 @@
 package mem
 
 import (
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/pace"
 )
 
 // A queue holds the records of a topic, or of a topic for one group, and hands each to one of its members.
@@ -108,26 +108,9 @@ func (q *queue) waiter() *member {
 	return m
 }
 
-// patience is how often others are let run before who waits for the lock sleeps: some hundred microseconds.
-const patience = 1024
-
-// lock takes the lock, for who takes or settles many at once. Two that do so hold it for microseconds each, and to be woken
-// takes longer. Who sends one message has it too briefly for others to be let run.
-func (q *queue) lock() {
-	if !q.mu.TryLock() {
-		q.lockBusy()
-	}
-}
-
-func (q *queue) lockBusy() {
-	for range patience {
-		runtime.Gosched()
-		if q.mu.TryLock() {
-			return
-		}
-	}
-	q.mu.Lock()
-}
+// lock takes the lock, for who takes or settles many at once, which lasts for microseconds. Who sends one message has it too
+// briefly for others to be let run.
+func (q *queue) lock() { pace.Lock(&q.mu) }
 
 // unlock gives up the lock and wakes a member for what is there.
 func (q *queue) unlock() {

@@ -63,7 +63,7 @@ func (p *Pace) Each(took time.Duration, n int) {
 	if p.each > 0 {
 		one = p.each + (one-p.each)/8
 	}
-	p.each = max(one, 1)
+	p.each = one
 	p.most = int(stretched * wakeTime / p.each)
 }
 
