@@ -69,7 +69,8 @@ type Reason struct {
 
 // A Run is one timed run of a cell. A run that lost a message is not here: its row has the reason.
 type Run struct {
-	Round     int    `json:"round"` // the same in all rows of a part that were run in turn
+	Round     int    `json:"round"`             // the same in all rows of a part that were run in turn
+	Windows   int    `json:"windows,omitempty"` // of a drain: how many the rest is the sum of; absent is one
 	Messages  int64  `json:"messages"`
 	ElapsedNS int64  `json:"elapsed_ns"`
 	CPUNS     int64  `json:"cpu_ns"` // of the whole process within the window

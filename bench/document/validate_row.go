@@ -119,6 +119,7 @@ func (v *validator) reason(r *Reason, path string) {
 
 func (v *validator) run(r *Run, path string) {
 	v.atLeast(0, int64(r.Round), path+".round")
+	v.atLeast(0, int64(r.Windows), path+".windows")
 	v.atLeast(1, r.Messages, path+".messages")
 	v.atLeast(1, r.ElapsedNS, path+".elapsed_ns")
 	v.atLeast(1, r.CPUNS, path+".cpu_ns")

@@ -2,33 +2,29 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/bench/document"
-	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/driver"
 )
 
-// drain publishes the corpus with no consumer, touches the memory that its values will take, starts the consumers, holds a
-// barrier until every handler has a message, and measures from there until the last message was handled.
+// drain measures windows: it publishes the corpus with no consumer, starts the consumers, holds a barrier until every handler
+// has a message, and measures from there until the last message was handled.
 func drain[T any](ctx context.Context, s *stage, b body[T]) Report {
 	topic := topicOf(s, b.codec)
-	if err := fill(ctx, s, &b, 0, s.order.Messages); err != nil {
-		return failed("fill: " + err.Error())
-	}
 	if s.spec.Flow != matrix.DeadLetter {
-		return drained(ctx, s, &b, drains[T]{sourceOf(s, topic), b.id, s.place()})
+		d := drains[T]{sourceOf(s, topic), b.id, s.place()}
+		return repeated(&s.order, func(first bool) Report { return drained(ctx, s, &b, d, first) })
 	}
 	dead := wherry.DeadLetters(topic)
-	at := driver.Source{Topics: []driver.Topic{{Name: dead.Name(), Role: driver.DeadLetter}}}
-	if err := bury(ctx, s, topicOf(s, b.filling)); err != nil {
-		return failed("make dead letters: " + err.Error())
-	}
 	id := func(v *wherry.DeadLetter[T]) uint32 { return b.id(&v.Value) }
-	return drained(ctx, s, &b, drains[wherry.DeadLetter[T]]{wherry.Queue(s.relay, dead), id, at})
+	at := driver.Source{Topics: []driver.Topic{{Name: dead.Name(), Role: driver.DeadLetter}}}
+	d := drains[wherry.DeadLetter[T]]{wherry.Queue(s.relay, dead), id, at}
+	return repeated(&s.order, func(first bool) Report { return drained(ctx, s, &b, d, first) })
 }
 
 // drains is where messages are drained from, and how they are known again.
@@ -38,9 +34,26 @@ type drains[V any] struct {
 	at     driver.Source
 }
 
-func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V]) Report {
+// corpus publishes what is to be drained, and has it become dead letters where those are drained.
+func corpus[T any](ctx context.Context, s *stage, b *body[T]) error {
+	if err := fill(ctx, s, b, 0, s.order.Messages); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	if s.spec.Flow != matrix.DeadLetter {
+		return nil
+	}
+	if err := bury(ctx, s, topicOf(s, b.filling)); err != nil {
+		return fmt.Errorf("make dead letters: %w", err)
+	}
+	return nil
+}
+
+// drained is one window. The first one is where a consumer is stopped while it holds all that it may, if the order asks so.
+func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V], first bool) Report {
+	if err := corpus(ctx, s, b); err != nil {
+		return failed(err.Error())
+	}
 	messages := int64(s.order.Messages)
-	host.Touch(messages * int64(s.spec.Payload+matrix.Decoded))
 	c := &counted[V]{ledger: ledger.New(s.order.Messages), gate: newGate(shapeOf(s.spec).handlers()), id: d.id, work: s.work}
 	v := start(ctx, c.consumer(s.spec, d.source))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
@@ -61,7 +74,8 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V]) R
 	}
 	run := w.close(messages-passed, end)
 	extra := &document.Extra{}
-	if complete && s.order.Stop {
+	stopped := first && s.order.Stop
+	if complete && stopped {
 		more := int64(s.spec.Prefetch * s.spec.Workers)
 		if err := fill(ctx, s, b, int(messages), int(messages+more)); err != nil {
 			return failed("fill: " + err.Error())
@@ -70,7 +84,7 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V]) R
 	}
 	begun := time.Now()
 	err := v.stop()
-	if s.order.Stop {
+	if stopped {
 		extra.StopNS = int64(time.Since(begun))
 	}
 	if !complete {
@@ -78,7 +92,6 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V]) R
 			run.ElapsedNS = int64(end.Sub(w.begun))
 		}
 	}
-	run.Round, run.PeakRSS = s.order.Round, host.PeakMemory()
 	run.Ledger = c.ledger.Judge(messages, ledger.Order{Promised: s.spec.Ordered})
 	if none := s.judge(ctx, run.Ledger, d.at, err); none != nil {
 		return Report{None: none}

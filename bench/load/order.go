@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/matrix"
@@ -15,6 +16,9 @@ type Order struct {
 	Spec     matrix.Spec `json:"spec"`
 	Messages int         `json:"messages"` // of the corpus, or in the window of a live row; a rung has its own number
 	Round    int         `json:"round"`
+	// Least is how long the windows of a drain are to last together. The first of several warms the process up. 0 is one
+	// window, however long it is.
+	Least time.Duration `json:"least,omitempty"`
 	// Stop asks for the time that a consumer takes to stop while it holds all that it may.
 	Stop bool `json:"stop,omitempty"`
 }

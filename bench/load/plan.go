@@ -76,8 +76,9 @@ type cell struct {
 	spec matrix.Spec
 	row  document.Row
 	over bool // it has a reason why there is no number
-	// window is how long a run is meant to take, and shortest what is too short.
-	window, shortest time.Duration
+	// window is how long a run is meant to take, or a window of one that is made of several; shortest is what is too short,
+	// and least what the windows are to take together, 0 for a run of one.
+	window, shortest, least time.Duration
 
 	rate float64 // the highest so far
 	// messages is the size of the next run, 0 before the probe.
@@ -86,8 +87,14 @@ type cell struct {
 
 func newCell(s matrix.Spec, quick bool) *cell {
 	c := &cell{spec: s, window: matrix.Window, shortest: matrix.Shortest}
+	if s.Method == document.Drain {
+		c.least = matrix.Shortest
+		if s.Handler == matrix.Zero {
+			c.window = matrix.Slice
+		}
+	}
 	if quick {
-		c.window, c.shortest = quickWindow, 0
+		c.window, c.shortest, c.least = quickWindow, 0, 0
 	}
 	c.row = document.Row{Cell: s.Cell, Method: s.Method, Settings: s.Settings()}
 	if s.Missing != "" {

@@ -9,13 +9,16 @@ import (
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/bench/document"
-	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
 )
 
-// publish measures publishing with no consumer, by as many publishing goroutines as the cell has consumers. What arrived is
-// looked at afterwards, by one handler.
+// publish measures windows of publishing with no consumer, by as many publishing goroutines as the cell has consumers. What
+// arrived is looked at after each, by one handler.
 func publish[T any](ctx context.Context, s *stage, b body[T]) Report {
+	return repeated(&s.order, func(bool) Report { return publishedOnce(ctx, s, &b) })
+}
+
+func publishedOnce[T any](ctx context.Context, s *stage, b *body[T]) Report {
 	p, err := wherry.NewPublisher(ctx, s.relay, topicOf(s, b.codec))
 	if err != nil {
 		return failed(err.Error())
@@ -25,16 +28,15 @@ func publish[T any](ctx context.Context, s *stage, b body[T]) Report {
 	var all sync.WaitGroup
 	w := openWindow()
 	for i := range publishers {
-		all.Go(func() { errs[i] = publishSpan(ctx, p, &b, span{i, s.order.Messages, publishers}, s.spec.BatchSize) })
+		all.Go(func() { errs[i] = publishSpan(ctx, p, b, span{i, s.order.Messages, publishers}, s.spec.BatchSize) })
 	}
 	all.Wait()
 	run := w.close(int64(s.order.Messages), time.Time{})
-	run.Round, run.PeakRSS = s.order.Round, host.PeakMemory()
 	if err := errors.Join(errors.Join(errs...), p.Close(ctx)); err != nil {
 		return failed("publish: " + err.Error())
 	}
 	var none *document.Reason
-	if run.Ledger, none = arrived(ctx, s, &b, publishers); none != nil {
+	if run.Ledger, none = arrived(ctx, s, b, publishers); none != nil {
 		return Report{None: none}
 	}
 	return Report{Run: &run}

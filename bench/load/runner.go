@@ -50,7 +50,7 @@ func (r *runner) steps() []progress.Step {
 // expected is about how long one round takes.
 func (c *cell) expected() time.Duration {
 	one := c.spec.Expected() / time.Duration(c.spec.Rounds)
-	if c.spec.Method == document.Offered {
+	if c.shortest > 0 || c.spec.Method == document.Offered {
 		return one
 	}
 	return one - matrix.Window + c.window
@@ -88,10 +88,12 @@ const tries = 3
 
 // round measures a cell once, with so many messages that it takes long enough.
 func (r *runner) round(ctx context.Context, c *cell, round int, first bool) {
-	order := Order{Backend: r.plan.Backend, Spec: c.spec, Round: round, Stop: first && c.spec.Prefetch > 0}
+	order := Order{
+		Backend: r.plan.Backend, Spec: c.spec, Round: round, Least: c.least, Stop: first && c.spec.Prefetch > 0,
+	}
 	if c.messages == 0 {
 		probe := order
-		probe.Messages, probe.Stop = c.probe(), false
+		probe.Messages, probe.Least, probe.Stop = c.probe(), 0, false
 		report := r.plan.measure(ctx, probe)
 		if c.refused(report) {
 			return

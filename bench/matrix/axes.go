@@ -55,14 +55,14 @@ const (
 	// Window is how long a timed run is meant to last, and Shortest what is too short to be a result.
 	Window   = 1200 * time.Millisecond
 	Shortest = time.Second
+	// Slice is how long one of the windows of a drain is meant to last whose handlers do nothing: several add up to a run, so
+	// that the corpus is small.
+	Slice = 200 * time.Millisecond
 	// Bound is the capacity of queues and channels in live rows and under offered load.
 	Bound = 10_000
 	// BatchSize and BatchAge are the bounds of batches: those that a consumer has if nobody says otherwise.
 	BatchSize = 500
 	BatchAge  = 250 * time.Millisecond
-
-	// Decoded is about how many bytes a decoded message takes besides its payload.
-	Decoded = 256
 
 	small  = 64
 	middle = 1 << 10

@@ -18,8 +18,8 @@ type Backend struct {
 var backends = []Backend{{
 	Name:      "mem",
 	InProcess: true,
-	MaxBodies: 9 << 30,
-	Notes:     []string{"the queue's bound is raised to hold the corpus, at most 9 GiB of bodies"},
+	MaxBodies: 1 << 30,
+	Notes:     []string{"the queue's bound is raised to hold the corpus, at most 1 GiB of bodies"},
 }}
 
 // Named returns a backend. The error of an unknown one lists those that exist.

@@ -25,7 +25,9 @@ type facts struct {
 	Folder     string
 	Charts     string
 	Source     string
-	LiveBound  string // messages that wait at most in a live row
+	LiveBound  string        // messages that wait at most in a live row
+	Slice      time.Duration // of a drain, what one window is meant to last
+	Shortest   time.Duration // that is a result
 	Backends   []backendFacts
 	Deviations string
 	Harness    string
@@ -42,7 +44,9 @@ type backendFacts struct {
 // prose makes a page of a template.
 func prose(name string) func(*content) (string, error) {
 	return func(c *content) (string, error) {
-		f := facts{Absent: c.absent, Folder: Folder, Charts: Charts, Source: Source}
+		f := facts{
+			Absent: c.absent, Folder: Folder, Charts: Charts, Source: Source, Slice: matrix.Slice, Shortest: matrix.Shortest,
+		}
 		// The in-process backend is always there, whether or not a document has it.
 		mem, err := matrix.Named("mem")
 		if err != nil {

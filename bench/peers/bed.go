@@ -9,7 +9,6 @@ import (
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/host"
 	"github.com/wherryhq/wherry/bench/ledger"
-	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/bench/versus/program"
 )
 
@@ -49,8 +48,45 @@ type mark struct {
 
 func now() mark { return mark{time.Now(), host.ProcessorTime()} }
 
-// measure opens the subject of o and runs its cell.
+// measure runs the cell of o: once, or a drain in as many windows as it asks for, each with a subject of its own.
 func measure(ctx context.Context, o *program.Options) (*program.Answer, error) {
+	if o.Method == document.Drain && o.Window > 0 {
+		return windows(o, func() (*program.Answer, error) { return once(ctx, o) })
+	}
+	return once(ctx, o)
+}
+
+// windows makes one run of windows that last as long together as o asks for. The first warms the process up: its messages are
+// judged with the others, and its time does not count.
+func windows(o *program.Options, once func() (*program.Answer, error)) (*program.Answer, error) {
+	var sum *program.Answer
+	for least := int64(o.Window) * int64(time.Millisecond); sum == nil || sum.Run.ElapsedNS < least; {
+		a, err := once()
+		switch {
+		case err != nil:
+			return nil, err
+		case a.None != nil:
+			return a, nil
+		case sum == nil:
+			sum = a
+			sum.Run.Messages, sum.Run.ElapsedNS, sum.Run.CPUNS = 0, 0, 0
+			continue
+		}
+		sum.Run.Windows++
+		sum.Run.Messages += a.Run.Messages
+		sum.Run.ElapsedNS += max(a.Run.ElapsedNS, 1)
+		sum.Run.CPUNS += a.Run.CPUNS
+		sum.Run.PeakRSS = a.Run.PeakRSS
+		sum.Run.Ledger.Published += a.Run.Ledger.Published
+		sum.Run.Ledger.Handled += a.Run.Ledger.Handled
+		sum.Run.Ledger.Duplicated += a.Run.Ledger.Duplicated
+		sum.Run.Ledger.Reordered += a.Run.Ledger.Reordered
+	}
+	return sum, nil
+}
+
+// once opens the subject of o and runs its cell once.
+func once(ctx context.Context, o *program.Options) (*program.Answer, error) {
 	b := &bed{Options: o, ledger: ledger.New(o.Messages)}
 	switch o.Method {
 	case document.Drain:
@@ -92,13 +128,11 @@ func (b *bed) live(ctx context.Context, s *subject) (*program.Answer, error) {
 	return b.ran(s, begin, end, int64(b.Messages)), nil
 }
 
-// drain consumes what was published before. The memory that the values will take is touched first, and the window opens when
-// every receiver has a message.
+// drain consumes what was published before. The window opens when every receiver has a message.
 func (b *bed) drain(ctx context.Context, s *subject) (*program.Answer, error) {
 	if err := s.feed(ctx); err != nil {
 		return nil, err
 	}
-	host.Touch(int64(b.Messages) * int64(b.Payload+matrix.Decoded))
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}

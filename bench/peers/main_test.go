@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/ledger"
@@ -104,6 +105,49 @@ func TestDrain(t *testing.T) {
 				t.Errorf("%d messages in the window, want %d", a.Run.Messages, want)
 			}
 		})
+	}
+}
+
+// TestWindows wants a run of several windows: each has the whole corpus, and all but the first count.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	o := options("wherry", document.Drain)
+	o.Consumers, o.Window = 2, 20
+	r := answer(t, o).Run
+	if r == nil || r.Windows < 2 || r.ElapsedNS < int64(20*time.Millisecond) {
+		t.Fatalf("the run is %+v", r)
+	}
+	corpus := int64(o.Messages)
+	if all := int64(r.Windows+1) * corpus; r.Ledger.Published != all || r.Ledger.Handled != all {
+		t.Errorf("of %d messages in %d windows and the first, the ledger is %+v", all, r.Windows, r.Ledger)
+	}
+	if want := int64(r.Windows) * (corpus - 2); r.Messages != want {
+		t.Errorf("%d messages are timed, want %d", r.Messages, want)
+	}
+}
+
+// TestWindowsAreJudged loses a message in the first window, which is not timed.
+func TestWindowsAreJudged(t *testing.T) {
+	t.Parallel()
+	lost := int64(1)
+	once := func() (*program.Answer, error) {
+		r := &document.Run{Messages: 9, ElapsedNS: 600_000, CPUNS: 1, Ledger: document.Ledger{Published: 10, Handled: 10 - lost}}
+		lost = 0
+		return &program.Answer{Run: r}, nil
+	}
+	a, err := windows(&program.Options{Window: 1}, once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := document.Run{
+		Windows: 2, Messages: 18, ElapsedNS: 1_200_000, CPUNS: 2, Ledger: document.Ledger{Published: 30, Handled: 29},
+	}
+	if *a.Run != want {
+		t.Errorf("the run is %+v, want %+v", *a.Run, want)
+	}
+	none := func() (*program.Answer, error) { return program.Unsupported("no ears"), nil }
+	if a, err = windows(&program.Options{Window: 1}, none); err != nil || a.None == nil {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 

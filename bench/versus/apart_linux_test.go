@@ -17,7 +17,7 @@ func TestProgramsStandApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := timed("a")
-	once(t.Context(), script, &spec, 1)
+	once(t.Context(), script, &spec, size{messages: 1})
 	said, err := os.ReadFile(script + ".said")
 	if err != nil {
 		t.Fatal(err)

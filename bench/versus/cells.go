@@ -26,11 +26,12 @@ const Service = "service"
 
 const (
 	rounds    = 5
+	offers    = 3 // runs of an offered load
 	smallest  = 64
 	middling  = 1 << 10
 	largest   = 64 << 10
 	ofService = 128
-	maxBodies = 9 << 30
+	maxBodies = 1 << 30
 	liveBound = 10_000
 	rung      = 10 * time.Second
 )
@@ -175,7 +176,7 @@ func offered() []matrix.Spec {
 				codec = matrix.FastJSON
 			}
 			s := matrix.Spec{
-				Method: document.Offered, Rounds: 1, Bound: liveBound, Length: rung, Turn: fmt.Sprintf("offered, %d/s", rate),
+				Method: document.Offered, Rounds: offers, Bound: liveBound, Length: rung, Turn: fmt.Sprintf("offered, %d/s", rate),
 			}
 			s.Cell = cell(subject, matrix.Parallel, smallest, 1, codec, matrix.Processors)
 			s.Rate = rate

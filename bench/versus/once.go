@@ -22,11 +22,17 @@ const (
 	interrupted = "interrupted"
 )
 
+// A size is how large a run is.
+type size struct {
+	messages int           // of a drain, in each window
+	least    time.Duration // what the windows of a drain take together, 0 for one window
+}
+
 // once runs a program for one run of a spec. What goes wrong is an answer with a reason.
-func once(ctx context.Context, path string, s *matrix.Spec, messages int) *program.Answer {
+func once(ctx context.Context, path string, s *matrix.Spec, n size) *program.Answer {
 	o := &program.Options{
 		Subject: s.Subject, Method: s.Method, Flow: s.Flow, Payload: s.Payload, Consumers: s.Consumers, Workers: s.Workers,
-		Messages: messages, Codec: s.Codec, Rate: s.Rate, Procs: s.Procs,
+		Messages: n.messages, Window: int(n.least.Milliseconds()), Codec: s.Codec, Rate: s.Rate, Procs: s.Procs,
 	}
 	limited, cancel := context.WithTimeout(ctx, lifetime)
 	defer cancel()
@@ -40,13 +46,13 @@ func once(ctx context.Context, path string, s *matrix.Spec, messages int) *progr
 	case ctx.Err() != nil, host.Interrupted(err):
 		return none(document.NotMeasured, interrupted)
 	case limited.Err() != nil:
-		return none(document.Failed, "a run of %d messages did not end within %v", messages, lifetime)
+		return none(document.Failed, "a run of %d messages did not end within %v", n.messages, lifetime)
 	case err != nil:
-		return none(document.Failed, "a run of %d messages: %s", messages, complaint(stderr.String(), err))
+		return none(document.Failed, "a run of %d messages: %s", n.messages, complaint(stderr.String(), err))
 	}
 	a, err := program.Read(&stdout, o)
 	if err != nil {
-		return none(document.Failed, "a run of %d messages: %v", messages, err)
+		return none(document.Failed, "a run of %d messages: %v", n.messages, err)
 	}
 	if wrong := void(a); len(wrong) > 0 {
 		return none(document.Failed, "%s", strings.Join(wrong, "; "))

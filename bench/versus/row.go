@@ -1,8 +1,11 @@
 package versus
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
@@ -11,8 +14,10 @@ import (
 )
 
 const (
-	// window is how long a run is meant to last, and shortest what is too short to be a result.
+	// window is how long a run is meant to last, and slice how long one of the windows of a drain, which together last at least
+	// as long as the shortest that is a result.
 	window   = 1300 * time.Millisecond
+	slice    = 200 * time.Millisecond
 	shortest = time.Second
 	// quickWindow and quickRung are those of a quick run, which is no result.
 	quickWindow = 150 * time.Millisecond
@@ -22,7 +27,7 @@ const (
 	probeBytes    = 128 << 20
 	probeWindow   = 40 * time.Millisecond
 	// tries is how often a run is made larger because it was too short, or a rung begun again because the pacer was late.
-	tries = 3
+	tries = 5
 )
 
 // A row is a spec on its way to become a row of the document.
@@ -34,6 +39,9 @@ type row struct {
 	path   string
 
 	messages int // of the next run; 0 before the probe
+
+	loads []*document.Load // the runs of an offered load
+	late  int              // runs that were not counted among them, since their pacer was late
 }
 
 func newRow(s matrix.Spec, quick bool) *row {
@@ -47,7 +55,7 @@ func newRow(s matrix.Spec, quick bool) *row {
 func (r *row) end(reason *document.Reason) {
 	r.over = true
 	r.result.NotShown = reason
-	r.result.Runs, r.result.Load = nil, nil
+	r.result.Runs, r.result.Load, r.loads = nil, nil, nil
 }
 
 // complete tells whether nothing is left to do.
@@ -55,26 +63,49 @@ func (r *row) complete() bool {
 	return r.over || r.result.Load != nil || len(r.result.Runs) == r.spec.Rounds
 }
 
-// window is how long a run is meant to last.
+// window is how long a run is meant to last, or one of the windows that it is made of.
 func (r *row) window() time.Duration {
-	if r.quick {
+	switch {
+	case r.quick:
 		return quickWindow
+	case r.spec.Method == document.Drain:
+		return slice
+	default:
+		return window
 	}
-	return window
+}
+
+// least is what the windows of a drain are to take together.
+func (r *row) least() time.Duration {
+	if r.quick || r.spec.Method != document.Drain {
+		return 0
+	}
+	return shortest
 }
 
 // probe is the size of the first run that tells how large the others are to be.
 func (r *row) probe() int {
-	return max(8*r.spec.Consumers, min(probeMessages, probeBytes/r.spec.Payload))
+	return max(8*r.first(), min(probeMessages, probeBytes/r.spec.Payload))
+}
+
+// first is how many messages the handlers have at once.
+func (r *row) first() int {
+	if r.spec.Flow == matrix.Batch {
+		return r.spec.Consumers * matrix.BatchSize
+	}
+	return r.spec.Consumers
 }
 
 // size sets the size of the next run by one that was made.
 func (r *row) size(run *document.Run) {
 	want := run.Rate() * r.window().Seconds()
+	if r.spec.Method == document.Drain {
+		want += float64(r.first()) // They are gone when the window opens.
+	}
 	if most := float64(r.spec.MaxBodies) / float64(r.spec.Payload); r.spec.MaxBodies > 0 {
 		want = min(want, most)
 	}
-	least := float64(8 * r.spec.Consumers)
+	least := float64(8 * r.first())
 	r.messages = int(min(max(want, least), math.MaxInt32))
 }
 
@@ -84,6 +115,41 @@ func (r *row) add(a *program.Answer, round int) {
 	run.Round = round
 	r.result.Settings = a.Settings
 	r.result.Runs = append(r.result.Runs, run)
+}
+
+// choose takes over the load in the middle of those that were measured, by its p99 from the send: one that was not sustained
+// is above all others.
+func (r *row) choose() {
+	p99 := func(l *document.Load) int64 {
+		if !r.sustained(l) {
+			return math.MaxInt64
+		}
+		return l.FromSend.P99
+	}
+	slices.SortStableFunc(r.loads, func(a, b *document.Load) int { return cmp.Compare(p99(a), p99(b)) })
+	load := r.loads[(len(r.loads)-1)/2]
+	if len(r.loads) > 1 {
+		var each []string
+		for _, l := range r.loads {
+			if r.sustained(l) {
+				each = append(each, time.Duration(l.FromSend.P99).String())
+			} else {
+				each = append(each, "not sustained")
+			}
+		}
+		r.note("the median of %d runs, whose p99 from the send were %s", len(each), strings.Join(each, ", "))
+	}
+	if r.sustained(load) && load.PacerTooLate() {
+		load.Withhold()
+	}
+	r.result.Load = load
+	if r.late > 0 {
+		r.note("%d more runs do not count, since their pacer was too late", r.late)
+	}
+}
+
+func (r *row) note(format string, args ...any) {
+	r.result.Notes = append(slices.Clip(r.result.Notes), fmt.Sprintf(format, args...))
 }
 
 // sustained asks the document's rules.

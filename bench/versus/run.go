@@ -85,7 +85,7 @@ func (silent) End(string)           {}
 type runner struct {
 	meter progress.Meter
 	rows  []*row
-	run   func(ctx context.Context, path string, s *matrix.Spec, messages int) *program.Answer
+	run   func(ctx context.Context, path string, s *matrix.Spec, n size) *program.Answer
 }
 
 // needed are the sources of which a row wants a program.

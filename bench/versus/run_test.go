@@ -24,14 +24,14 @@ type stub struct {
 	sizes []int
 }
 
-func (s *stub) run(_ context.Context, _ string, spec *matrix.Spec, messages int) *program.Answer {
+func (s *stub) run(_ context.Context, _ string, spec *matrix.Spec, n size) *program.Answer {
 	s.calls = append(s.calls, spec.Subject)
-	s.sizes = append(s.sizes, messages)
+	s.sizes = append(s.sizes, n.messages)
 	if spec.Method == document.Offered {
 		l := *s.loads[spec.Rate]
 		return &program.Answer{Load: &l}
 	}
-	return &program.Answer{Run: answerOf(messages, s.rates[spec.Subject])}
+	return &program.Answer{Run: answerOf(n.messages, s.rates[spec.Subject])}
 }
 
 func measured(t *testing.T, s *stub, specs ...matrix.Spec) []document.Row {
@@ -134,7 +134,7 @@ func TestLadder(t *testing.T) {
 	switch l := rows[0].Load; {
 	case l == nil || l.Withheld == nil || l.Withheld.Code != document.PacerTooLate || !strings.Contains(l.Withheld.Text, "200µs"):
 		t.Errorf("a late pacer: %+v", rows[0])
-	case l.Latency != nil || l.FromSend == nil || !slices.Equal(rows[0].Notes, []string{"the pacer was too late in 2 runs before this one"}):
+	case l.Latency != nil || l.FromSend == nil || !slices.Equal(rows[0].Notes, []string{"4 more runs do not count, since their pacer was too late"}):
 		t.Errorf("a late pacer: %+v, %v", l, rows[0].Notes)
 	}
 	if rows[1].Load == nil || rows[2].Load == nil {
@@ -143,8 +143,50 @@ func TestLadder(t *testing.T) {
 	if n := rows[3].NotShown; n == nil || n.Code != document.NotMeasured || !strings.Contains(n.Text, "stopped at 300/s") {
 		t.Errorf("above a rung that was not sustained: %+v", n)
 	}
-	if want := []int{1000, 1000, 1000, 2000, 3000}; !slices.Equal(s.sizes, want) {
+	if want := []int{1000, 1000, 1000, 1000, 1000, 2000, 3000}; !slices.Equal(s.sizes, want) {
 		t.Errorf("messages %v, want %v", s.sizes, want)
+	}
+}
+
+// TestLoadsInSeveralRuns takes the run in the middle. One that was not sustained is above all others.
+func TestLoadsInSeveralRuns(t *testing.T) {
+	t.Parallel()
+	const late, lag = 10 * time.Microsecond, 2000
+	for name, c := range map[string]struct {
+		loads []*document.Load
+		want  time.Duration // 0 is one that was not sustained
+		note  string
+	}{
+		"middle": {
+			[]*document.Load{loadOf(100, 9*time.Millisecond, late, 1), loadOf(100, time.Millisecond, late, 1), loadOf(100, 2*time.Millisecond, late, 1)},
+			2 * time.Millisecond, "the median of 3 runs, whose p99 from the send were 1ms, 2ms, 9ms",
+		},
+		"one not sustained": {
+			[]*document.Load{loadOf(100, time.Millisecond, late, lag), loadOf(100, time.Millisecond, late, 1), loadOf(100, 2*time.Millisecond, late, 1)},
+			2 * time.Millisecond, "the median of 3 runs, whose p99 from the send were 1ms, 2ms, not sustained",
+		},
+		"two not sustained": {
+			[]*document.Load{loadOf(100, time.Millisecond, late, lag), loadOf(100, time.Millisecond, late, 1), loadOf(100, 2*time.Millisecond, late, lag)},
+			0, "the median of 3 runs, whose p99 from the send were 1ms, not sustained, not sustained",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec, next := rungAt(100), 0
+			spec.Rounds = len(c.loads)
+			r := &runner{meter: silent{}, rows: []*row{newRow(spec, false)}}
+			r.run = func(context.Context, string, *matrix.Spec, size) *program.Answer {
+				next++
+				return &program.Answer{Load: c.loads[next-1]}
+			}
+			rows, err := r.measure(t.Context())
+			if err != nil || rows[0].Load == nil || !slices.Equal(rows[0].Notes, []string{c.note}) {
+				t.Fatalf("%+v, %v", rows[0], err)
+			}
+			if l := rows[0].Load; (l.PeakLag == lag) != (c.want == 0) || c.want > 0 && l.FromSend.P99 != int64(c.want) {
+				t.Errorf("took %+v, p99 %v", l, time.Duration(l.FromSend.P99))
+			}
+		})
 	}
 }
 

@@ -48,7 +48,7 @@ func (r *runner) runOnce(ctx context.Context, row *row, round int) {
 	}
 	for try := 1; ; try++ {
 		messages := row.messages
-		a := r.run(ctx, row.path, &row.spec, messages)
+		a := r.run(ctx, row.path, &row.spec, size{messages, row.least()})
 		if a.None != nil {
 			row.end(a.None)
 			return
@@ -70,7 +70,7 @@ func (r *runner) runOnce(ctx context.Context, row *row, round int) {
 // probe finds the size of the runs of a row, by runs that grow until one is long enough to tell.
 func (r *runner) probe(ctx context.Context, row *row) bool {
 	for messages := row.probe(); ; messages *= 8 {
-		a := r.run(ctx, row.path, &row.spec, messages)
+		a := r.run(ctx, row.path, &row.spec, size{messages: messages})
 		if a.None != nil {
 			row.end(a.None)
 			return false
@@ -82,7 +82,7 @@ func (r *runner) probe(ctx context.Context, row *row) bool {
 	}
 }
 
-// rung measures one rate, unless a lower one of the same subject was not sustained. A run whose pacer was too late says
+// rung measures one rate once, unless a lower one of the same subject was not sustained. A run whose pacer was too late says
 // nothing of the latency from the intended time, and is made again a few times.
 func (r *runner) rung(ctx context.Context, row *row) {
 	if below := r.unsustained(row); below > 0 {
@@ -91,22 +91,19 @@ func (r *runner) rung(ctx context.Context, row *row) {
 	}
 	messages := int(int64(row.spec.Rate) * int64(row.spec.Length) / int64(time.Second))
 	for try := 1; ; try++ {
-		a := r.run(ctx, row.path, &row.spec, messages)
+		a := r.run(ctx, row.path, &row.spec, size{messages: messages})
 		if a.None != nil {
 			row.end(a.None)
 			return
 		}
 		row.result.Settings = a.Settings
-		late := row.sustained(a.Load) && a.Load.PacerTooLate()
-		if late && try < tries {
+		if late := row.sustained(a.Load) && a.Load.PacerTooLate(); late && try < tries {
+			row.late++
 			continue
 		}
-		if late {
-			a.Load.Withhold()
-		}
-		row.result.Load = a.Load
-		if try > 1 {
-			row.result.Notes = append(row.result.Notes, fmt.Sprintf("the pacer was too late in %d runs before this one", try-1))
+		row.loads = append(row.loads, a.Load)
+		if len(row.loads) == row.spec.Rounds {
+			row.choose()
 		}
 		return
 	}

@@ -38,7 +38,7 @@ func (t *trial) run(ctx context.Context) (int, error) {
 	}
 	before := t.before(ctx, chosen)
 	var (
-		bad   int
+		bad   []string // a line for each
 		first error
 		mu    sync.Mutex // guards bad, first and the output
 		wg    sync.WaitGroup
@@ -58,23 +58,27 @@ func (t *trial) run(ctx context.Context) (int, error) {
 				first = err
 				return
 			}
-			fmt.Fprintln(t.out, report(g, v))
+			line := report(g, v)
+			fmt.Fprintln(t.out, line)
 			if v != failed {
-				bad++
+				bad = append(bad, line)
 				fmt.Fprintln(t.out, indent(why))
 			}
 		})
 	}
 	wg.Wait()
 	if first != nil {
-		return bad, first
+		return len(bad), first
 	}
 	if len(chosen) == 0 {
 		fmt.Fprintln(t.out, "guards: none is described")
 		return 0, nil
 	}
-	fmt.Fprintf(t.out, "guards: %d removed in turn, %d missed by their tests, %d not\n", len(chosen), len(chosen)-bad, bad)
-	return bad, nil
+	fmt.Fprintf(t.out, "guards: %d removed in turn, %d missed by their tests, %d not\n", len(chosen), len(chosen)-len(bad), len(bad))
+	for _, line := range bad {
+		fmt.Fprintln(t.out, line) // Once more, where whoever reads only the end sees it.
+	}
+	return len(bad), nil
 }
 
 func report(g *guard, v verdict) string {

@@ -22,8 +22,11 @@ type Options struct {
 	Workers   int // receivers, 0 where they are not a lever
 	Messages  int
 	Codec     string
-	Rate      int // messages per second of an offered load
-	Procs     int
+	// Window is how many milliseconds the windows of a drain are to take together. Messages is the corpus of each, and the
+	// first warms the process up: it is judged and not timed. 0 is one window, however long it is.
+	Window int
+	Rate   int // messages per second of an offered load
+	Procs  int
 }
 
 // Args are the flags that say what o says. What is zero is left out, so that a program need not know every flag.
@@ -50,6 +53,7 @@ func (o *Options) numbers() []number {
 		{"consumers", "handlers at once", &o.Consumers, 1},
 		{"workers", "receivers, where they are a lever", &o.Workers, 0},
 		{"messages", "messages of the run", &o.Messages, 1},
+		{"window", "milliseconds that the windows of a drain take together", &o.Window, 0},
 		{"rate", "messages per second of an offered load", &o.Rate, 0},
 		{"procs", "processors to use", &o.Procs, 1},
 	}

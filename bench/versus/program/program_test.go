@@ -62,6 +62,21 @@ func TestRead(t *testing.T) {
 	if a.Run.Messages != 96 || a.Run.Ledger.Handled != 99 || a.Run.Ledger.Duplicated != 1 || a.Settings[0] != "a=1" {
 		t.Errorf("answer %+v", a)
 	}
+	many := options()
+	many.Window = 7
+	several := strings.Replace("{"+ran(300, 0)+"}", `"messages":96`, `"windows":2,"messages":192`, 1)
+	several = strings.Replace(several, `"published":100`, `"published":300`, 1)
+	if a, err = program.Read(strings.NewReader(several), many); err != nil || a.Run.Windows != 2 || a.Run.Ledger.Handled != 300 {
+		t.Errorf("answer %+v, %v", a, err)
+	}
+	for answer, want := range map[string]string{
+		"{" + ran(100, 0) + "}": "windows=0",
+		strings.Replace(several, `"published":300`, `"published":350`, 1): "of 350 messages",
+	} {
+		if _, err := program.Read(strings.NewReader(answer), many); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", answer, err, want)
+		}
+	}
 	if a, err = program.Read(strings.NewReader("{"+none+`,"settings":[]}`), options()); err != nil || a.None.Text != "no ears" {
 		t.Errorf("answer %+v, %v", a, err)
 	}

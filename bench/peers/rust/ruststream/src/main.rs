@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ruststream::OutgoingMessage;
 use ruststream::memory::prelude::*;
 use serde::Deserialize;
-use subject::{Answer, Book, Ledger, Method, Options, unsupported};
+use subject::{Answer, Book, Ledger, Method, Options, Windows, unsupported};
 use tokio::runtime::{Builder, Runtime};
 
 /// What the handler gets of a body of the service. The other fields are filler.
@@ -51,6 +51,18 @@ fn run(options: &Options) -> Result<Answer, String> {
         }
     }
     let runtime = runtime(options.procs).map_err(|e| e.to_string())?;
+    runtime.block_on(async {
+        if options.method == Method::Live {
+            return Answer::of_run(&once(options).await?, settings(options));
+        }
+        let mut windows = Windows::new(options.window);
+        while windows.add(&once(options).await?)? {}
+        Ok(windows.answer(settings(options)))
+    })
+}
+
+/// Runs the service once, on a broker of its own.
+async fn once(options: &Options) -> Result<Ledger, String> {
     let ledger = Ledger::new(options.messages, 1);
     let book = ledger.book(0);
     let broker = MemoryBroker::new();
@@ -59,21 +71,19 @@ fn run(options: &Options) -> Result<Answer, String> {
         .with_broker(broker.clone(), |b| {
             b.include(consume);
         });
-    runtime.block_on(async {
-        // Its broker keeps nothing for a subscription that is not open, so the service is started before the corpus is
-        // there. On one thread it gets no turn until the corpus is complete; the ledger refuses the run if it did.
-        let running = app.start().await.map_err(|e| e.to_string())?;
-        if options.method == Method::Live {
-            ledger.open();
-        }
-        publish(options, &broker).await?;
-        if options.method == Method::Drain && ledger.handled() > 0 {
-            return Err("the service began before the corpus was complete".to_string());
-        }
-        ledger.wait().await?;
-        running.shutdown().await.map_err(|e| e.to_string())
-    })?;
-    Answer::of_run(&ledger, settings(options))
+    // Its broker keeps nothing for a subscription that is not open, so the service is started before the corpus is there. On
+    // one thread it gets no turn until the corpus is complete; the ledger refuses the run if it did.
+    let running = app.start().await.map_err(|e| e.to_string())?;
+    if options.method == Method::Live {
+        ledger.open();
+    }
+    publish(options, &broker).await?;
+    if options.method == Method::Drain && ledger.handled() > 0 {
+        return Err("the service began before the corpus was complete".to_string());
+    }
+    ledger.wait().await?;
+    running.shutdown().await.map_err(|e| e.to_string())?;
+    Ok(ledger)
 }
 
 async fn publish(options: &Options, broker: &MemoryBroker) -> Result<(), String> {

@@ -11,8 +11,9 @@ use shove::{
     BatchMessageHandler, Broker, ConsumerOptions, InMemory, MessageHandler, MessageMetadata,
     Outcome, Publisher, TopologyBuilder, define_topic,
 };
-use subject::{Answer, Book, Clock, Ledger, Method, Options, Sender, unsupported};
+use subject::{Answer, Book, Clock, Ledger, Method, Options, Sender, Windows, unsupported};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// The body that every subject of a drain decodes.
@@ -82,24 +83,39 @@ fn run(options: &Options) -> Result<Answer, String> {
         )));
     }
     let runtime = runtime(options.procs).map_err(|e| e.to_string())?;
-    let ledger = Arc::new(Ledger::new(options.messages, options.consumers));
-    let bench = runtime.block_on(Bed::open(options, ledger.clone()))?;
     match options.method {
-        Method::Drain => runtime.block_on(async {
-            bench.fill().await?;
-            bench.consume();
-            ledger.wait().await
-        })?,
-        Method::Live => runtime.block_on(async {
-            bench.consume();
-            ledger.open();
-            bench.fill().await?;
-            ledger.wait().await
-        })?,
-        Method::Offered => return runtime.block_on(offered(Arc::new(bench))),
+        Method::Drain => runtime.block_on(drain(options)),
+        Method::Live => runtime.block_on(live(options)),
+        Method::Offered => runtime.block_on(offered(options)),
     }
+}
+
+async fn live(options: &Options) -> Result<Answer, String> {
+    let bench = Bed::open(options).await?;
+    bench.consume();
+    bench.ledger.open();
+    bench.fill().await?;
+    bench.ledger.wait().await?;
     bench.stop.cancel();
-    Answer::of_run(&ledger, bench.settings())
+    Answer::of_run(&bench.ledger, bench.settings())
+}
+
+/// Drains windows, each on a broker of its own.
+async fn drain(options: &Options) -> Result<Answer, String> {
+    let mut windows = Windows::new(options.window);
+    loop {
+        let bench = Bed::open(options).await?;
+        bench.fill().await?;
+        let consumers = bench.consume();
+        bench.ledger.wait().await?;
+        bench.stop.cancel();
+        for consumer in consumers {
+            consumer.await.map_err(|e| e.to_string())?;
+        }
+        if !windows.add(&bench.ledger)? {
+            return Ok(windows.answer(bench.settings()));
+        }
+    }
 }
 
 fn runtime(procs: usize) -> std::io::Result<Runtime> {
@@ -126,7 +142,7 @@ struct Bed {
 }
 
 impl Bed {
-    async fn open(options: &Options, ledger: Arc<Ledger>) -> Result<Self, String> {
+    async fn open(options: &Options) -> Result<Self, String> {
         let bound = match options.method {
             Method::Drain => options.messages.max(BOUND),
             _ => BOUND,
@@ -144,7 +160,7 @@ impl Bed {
         let publisher = broker.publisher().await.map_err(|e| e.to_string())?;
         Ok(Bed {
             options: options.clone(),
-            ledger,
+            ledger: Arc::new(Ledger::new(options.messages, options.consumers)),
             broker,
             publisher,
             clock: Arc::default(),
@@ -162,8 +178,9 @@ impl Bed {
         Ok(())
     }
 
-    /// Starts the consumers, each with a handler and a book of its own.
-    fn consume(&self) {
+    /// Starts the consumers, each with a handler and a book of its own. They end some time after they are told to stop.
+    fn consume(&self) -> Vec<JoinHandle<()>> {
+        let mut consumers = Vec::new();
         for consumer in 0..self.options.consumers {
             let book = self.ledger.book(consumer);
             if self.options.flow == "batch" {
@@ -172,11 +189,11 @@ impl Bed {
                     .with_max_batch_size(BATCH_SIZE)
                     .with_max_batch_age(BATCH_AGE)
                     .with_shutdown(self.stop.clone());
-                tokio::spawn(async move {
-                    batches
+                consumers.push(tokio::spawn(async move {
+                    let _ = batches
                         .run::<Bench, _>(BatchHandler(book), (), options)
-                        .await
-                });
+                        .await;
+                }));
                 continue;
             }
             let handler = Handler {
@@ -188,15 +205,17 @@ impl Bed {
                 .with_concurrent_processing(self.prefetch > 1);
             let mut supervisor = self.broker.consumer_supervisor();
             let stop = self.stop.clone();
-            tokio::spawn(async move {
-                supervisor.register::<Bench, _>(handler, options)?;
-                let stopped = async move { stop.cancelled().await };
-                let outcome = supervisor
-                    .run_until_timeout(stopped, Duration::from_secs(5))
-                    .await;
-                Ok::<_, shove::ShoveError>(outcome.exit_code())
-            });
+            consumers.push(tokio::spawn(async move {
+                // A consumer that does not start is missed at the barrier.
+                if supervisor.register::<Bench, _>(handler, options).is_ok() {
+                    let stopped = async move { stop.cancelled().await };
+                    let _ = supervisor
+                        .run_until_timeout(stopped, Duration::from_secs(5))
+                        .await;
+                }
+            }));
         }
+        consumers
     }
 
     fn settings(&self) -> Vec<String> {
@@ -236,7 +255,8 @@ fn prefetch(options: &Options) -> u16 {
     if options.consumers == 1 { 100 } else { 1 }
 }
 
-async fn offered(bench: Arc<Bed>) -> Result<Answer, String> {
+async fn offered(options: &Options) -> Result<Answer, String> {
+    let bench = Arc::new(Bed::open(options).await?);
     if bench.options.flow != "parallel" {
         return Ok(unsupported("an offered load is of the parallel flow"));
     }

@@ -23,8 +23,10 @@ struct Reason {
     text: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Default, Clone, Debug, PartialEq)]
 struct Run {
+    #[serde(skip_serializing_if = "is_zero")]
+    windows: i64,
     messages: i64,
     elapsed_ns: i64,
     cpu_ns: i64,
@@ -46,7 +48,7 @@ struct Load {
     pacer_late: Quantiles,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Default, Clone, Debug, PartialEq)]
 struct Entries {
     published: i64,
     handled: i64,
@@ -76,22 +78,18 @@ pub fn unsupported(text: impl Into<String>) -> Answer {
 }
 
 impl Answer {
-    /// The answer of a drain or a live run that is over.
+    /// The answer of a live run that is over.
     pub fn of_run(ledger: &Ledger, settings: Vec<String>) -> Result<Self, String> {
-        let (start, end) = ledger.window()?;
-        let run = Run {
-            messages: end.handled - start.handled,
-            elapsed_ns: (end.at - start.at).as_nanos() as i64,
-            cpu_ns: end.cpu_ns - start.cpu_ns,
-            peak_rss_bytes: usage::peak_rss(),
-            ledger: entries(ledger, end)?,
-        };
-        Ok(Answer {
+        Ok(Answer::new(Run::of(ledger)?, settings))
+    }
+
+    fn new(run: Run, settings: Vec<String>) -> Self {
+        Answer {
             run: Some(run),
             load: None,
             none: None,
             settings,
-        })
+        }
     }
 
     /// The answer of an offered load that is over.
@@ -130,6 +128,70 @@ impl Answer {
     }
 }
 
+impl Run {
+    fn of(ledger: &Ledger) -> Result<Self, String> {
+        let (start, end) = ledger.window()?;
+        Ok(Run {
+            windows: 0,
+            messages: end.handled - start.handled,
+            elapsed_ns: (end.at - start.at).as_nanos() as i64,
+            cpu_ns: end.cpu_ns - start.cpu_ns,
+            peak_rss_bytes: usage::peak_rss(),
+            ledger: entries(ledger, end)?,
+        })
+    }
+}
+
+/// The windows of a drain, which add up to one run.
+pub struct Windows {
+    least_ns: i64,
+    warm: bool,
+    sum: Run,
+}
+
+impl Windows {
+    /// Windows that take so many milliseconds together. The first warms the process up: its messages are judged with the
+    /// others, and its time does not count. Zero is one window, which counts.
+    pub fn new(least_ms: usize) -> Self {
+        Windows {
+            least_ns: least_ms as i64 * 1_000_000,
+            warm: least_ms == 0,
+            sum: Run::default(),
+        }
+    }
+
+    /// Adds a window that is over. It tells whether the run needs another.
+    pub fn add(&mut self, ledger: &Ledger) -> Result<bool, String> {
+        Ok(self.join(Run::of(ledger)?))
+    }
+
+    fn join(&mut self, run: Run) -> bool {
+        let sum = &mut self.sum;
+        sum.ledger.published += run.ledger.published;
+        sum.ledger.handled += run.ledger.handled;
+        sum.ledger.duplicated += run.ledger.duplicated;
+        sum.peak_rss_bytes = run.peak_rss_bytes;
+        if !self.warm {
+            self.warm = true;
+            return true;
+        }
+        sum.windows += i64::from(self.least_ns > 0);
+        sum.messages += run.messages;
+        sum.elapsed_ns += run.elapsed_ns.max(1);
+        sum.cpu_ns += run.cpu_ns;
+        sum.elapsed_ns < self.least_ns
+    }
+
+    /// The answer of all windows.
+    pub fn answer(self, settings: Vec<String>) -> Answer {
+        Answer::new(self.sum, settings)
+    }
+}
+
+fn is_zero(n: &i64) -> bool {
+    *n == 0
+}
+
 fn entries(ledger: &Ledger, end: Mark) -> Result<Entries, String> {
     let (handled, duplicated) = ledger.merge()?;
     Ok(Entries {
@@ -157,6 +219,42 @@ fn quantiles(mut values: Vec<i64>) -> Quantiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn window(handled: i64) -> Run {
+        Run {
+            windows: 0,
+            messages: 9,
+            elapsed_ns: 600_000,
+            cpu_ns: 1,
+            peak_rss_bytes: 5,
+            ledger: Entries {
+                published: 10,
+                handled,
+                duplicated: 0,
+            },
+        }
+    }
+
+    #[test]
+    fn windows_add_up_and_the_first_is_not_timed() {
+        let mut windows = Windows::new(1);
+        assert!(windows.join(window(9)), "the first lost a message");
+        assert!(windows.join(window(10)));
+        assert!(!windows.join(window(10)));
+        let sum = windows.sum;
+        assert_eq!(
+            (sum.windows, sum.messages, sum.elapsed_ns, sum.cpu_ns),
+            (2, 18, 1_200_000, 2)
+        );
+        assert_eq!((sum.ledger.published, sum.ledger.handled), (30, 29));
+    }
+
+    #[test]
+    fn one_window_is_the_run() {
+        let mut windows = Windows::new(0);
+        assert!(!windows.join(window(10)));
+        assert_eq!(windows.sum, window(10));
+    }
 
     #[test]
     fn quantiles_are_values_that_were_measured() {

@@ -8,7 +8,7 @@ mod offered;
 mod options;
 mod usage;
 
-pub use answer::{Answer, unsupported};
+pub use answer::{Answer, Windows, unsupported};
 pub use body::{body, number};
 pub use ledger::{Book, Ledger, Mark};
 pub use offered::{Clock, Sender, pace};

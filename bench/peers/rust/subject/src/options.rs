@@ -19,7 +19,10 @@ pub struct Options {
     pub flow: String,
     pub payload: usize,
     pub consumers: usize,
+    /// The corpus of each window of a drain, or all messages.
     pub messages: usize,
+    /// Milliseconds that the windows of a drain take together. Zero is one window, however long it is.
+    pub window: usize,
     pub codec: String,
     pub rate: u64,
     pub procs: usize,
@@ -35,6 +38,7 @@ impl Options {
             payload: 64,
             consumers: 1,
             messages: 0,
+            window: 0,
             codec: "json".into(),
             rate: 0,
             procs: 2,
@@ -56,6 +60,7 @@ impl Options {
                 "payload" => options.payload = number()?,
                 "consumers" => options.consumers = number()?,
                 "messages" => options.messages = number()?,
+                "window" => options.window = number()?,
                 "codec" => options.codec = value.into(),
                 "rate" => options.rate = number()? as u64,
                 "procs" => options.procs = number()?,
@@ -97,8 +102,11 @@ mod tests {
 
     #[test]
     fn reads_what_is_given() {
-        let o = parse(&["-method=drain", "-messages=7", "--consumers=2"]).unwrap();
-        assert_eq!((o.method, o.messages, o.consumers), (Method::Drain, 7, 2));
+        let o = parse(&["-method=drain", "-messages=7", "--consumers=2", "-window=5"]).unwrap();
+        assert_eq!(
+            (o.method, o.messages, o.consumers, o.window),
+            (Method::Drain, 7, 2, 5)
+        );
     }
 
     #[test]
