@@ -25,6 +25,12 @@ func Environment(procs int, set map[string]string) []string {
 	return environment(os.Environ(), procs, set)
 }
 
+// Timed is what is set for the processes that are timed, beside GOMAXPROCS. The heap of a drain rises and falls by its corpus
+// several times a second. The runtime takes what is free for a while as no longer needed, gives it back to the system, and the
+// next window pays for taking it again. With this it stays until the system wants it. A service whose heap is about as large
+// as it was a second ago meets neither.
+func Timed() map[string]string { return map[string]string{"GODEBUG": "madvdontneed=0"} }
+
 func environment(own []string, procs int, set map[string]string) []string {
 	all := map[string]string{"GOMAXPROCS": strconv.Itoa(procs)}
 	maps.Copy(all, set)

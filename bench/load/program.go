@@ -15,8 +15,8 @@ import (
 	"github.com/wherryhq/wherry/bench/host"
 )
 
-// A Program is what measures orders, in a process of its own for each, with the environment of [host.Environment] and apart
-// from the signals of this one. The zero Program is the running one, with the command "bench cell".
+// A Program is what measures orders, in a process of its own for each, with the environment of [host.Environment] and
+// [host.Timed], and apart from the signals of this one. The zero Program is the running one, with the command "bench cell".
 type Program struct {
 	Path string
 	Args []string // before the order
@@ -42,7 +42,7 @@ func (p Program) Measure(ctx context.Context, o Order) Report {
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	c := exec.CommandContext(ctx, path, append(slices.Clip(args), string(data))...)
-	c.Env = host.Environment(o.Spec.Procs, nil)
+	c.Env = host.Environment(o.Spec.Procs, host.Timed())
 	host.Apart(c)
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, closing
 	runErr := c.Run()

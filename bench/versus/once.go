@@ -40,7 +40,7 @@ func once(ctx context.Context, path string, s *matrix.Spec, n size) *program.Ans
 	c := exec.CommandContext(limited, path, o.Args()...)
 	host.Apart(c)
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, patience
-	c.Env = host.Environment(s.Procs, nil)
+	c.Env = host.Environment(s.Procs, host.Timed())
 	err := c.Run()
 	switch {
 	case ctx.Err() != nil, host.Interrupted(err):

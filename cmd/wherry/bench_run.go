@@ -77,7 +77,8 @@ func (c *benchRunCommand) task(backend, name string, specs []matrix.Spec) task {
 		part:    name,
 		cells:   cells(specs),
 		origin: host.Part{
-			Procs: matrix.Processors, Codec: codecs(), Broker: backend + ", in the process that consumes", Durability: host.None,
+			Procs: matrix.Processors, Set: host.Timed(), Codec: codecs(), Broker: backend + ", in the process that consumes",
+			Durability: host.None,
 		},
 		list: func(w io.Writer) error { return matrix.List(w, specs) },
 		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
@@ -190,8 +191,8 @@ func (c *benchPeersCommand) run(ctx context.Context, s streams) int {
 		part:    document.PeersPart,
 		cells:   cells(specs),
 		origin: host.Part{
-			Procs: matrix.Processors, Codec: codecs() + ", and each peer's own", Broker: "each peer's own, in its process",
-			Durability: host.None,
+			Procs: matrix.Processors, Set: host.Timed(), Codec: codecs() + ", and each peer's own",
+			Broker: "each peer's own, in its process", Durability: host.None,
 		},
 		list: func(w io.Writer) error { return matrix.List(w, specs) },
 		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
