@@ -19,6 +19,7 @@ type Lane struct {
 	next uint           // how many were noted
 	stop uint           // the number of notes at which it tells again, at the end of a page at the latest
 	tail uint32         // the first number that is counted with its time
+	end  uint32         // and the first after it that has none
 
 	times *[chunk]int64 // of the current page, nil while no times are noted
 	full  []filled      // pages before the current one
@@ -35,8 +36,8 @@ type filled struct {
 	times *[chunk]int64
 }
 
-func newLane(tail uint32, hold func()) *Lane {
-	return &Lane{page: new([chunk]uint32), stop: 1, tail: tail, hold: hold}
+func newLane(tail, end uint32, hold func()) *Lane {
+	return &Lane{page: new([chunk]uint32), stop: 1, tail: tail, end: end, hold: hold}
 }
 
 // Note writes down that a message was handled.
@@ -62,7 +63,7 @@ func (n *Lane) Tell() { n.told.Store(int64(n.next)) }
 
 // tell makes the count of the lane known, and the time of its last message, and turns a page that is full.
 func (n *Lane) tell(id uint32) {
-	if id >= n.tail {
+	if id >= n.tail && id < n.end {
 		n.last = time.Now()
 	}
 	n.Tell()

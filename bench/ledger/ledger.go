@@ -14,6 +14,7 @@ import (
 // A Ledger is the account of one run, whose messages are numbered from 0. It is made by [New].
 type Ledger struct {
 	tail uint32
+	end  uint32 // the first number that is counted and not timed
 
 	mu    sync.Mutex // guards the fields below
 	lanes []*Lane
@@ -23,14 +24,18 @@ type Ledger struct {
 const exactTail = 4096
 
 // New returns an empty ledger for about this many messages. More may come.
-func New(messages int) *Ledger {
-	return &Ledger{tail: uint32(max(0, messages-exactTail))}
+func New(messages int) *Ledger { return NewTimed(messages, messages) }
+
+// NewTimed is New for messages of which only the first so many are timed: those that Last looks at.
+func NewTimed(messages, timed int) *Ledger {
+	timed = min(timed, messages)
+	return &Ledger{tail: uint32(max(0, timed-exactTail)), end: uint32(timed)}
 }
 
 // Lane returns a new lane. It may be called from any goroutine. What hold does, which may be nil, happens within the first
 // Note of the lane, after it was counted.
 func (l *Ledger) Lane(hold func()) *Lane {
-	n := newLane(l.tail, hold)
+	n := newLane(l.tail, l.end, hold)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lanes = append(l.lanes, n)
@@ -59,7 +64,7 @@ func (l *Ledger) Told() int64 {
 // Untold is the most messages that are noted and not in Told.
 func (l *Ledger) Untold() int64 { return int64(l.Lanes()) * (tellEvery - 1) }
 
-// Last is when the last of the last 4096 messages was noted, the zero time if none was. No lane may be writing.
+// Last is when the last of the last 4096 messages that are timed was noted, the zero time if none was. No lane may be writing.
 func (l *Ledger) Last() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -218,3 +218,28 @@ func BenchmarkNote(b *testing.B) {
 		id++
 	}
 }
+
+// The last messages may be left out of the time, and count in everything else.
+func TestOnlySomeAreTimed(t *testing.T) {
+	t.Parallel()
+	l := NewTimed(10, 7)
+	n := l.Lane(nil)
+	for id := range uint32(7) {
+		n.Note(id)
+	}
+	timed := l.Last()
+	if timed.IsZero() {
+		t.Fatal("the seventh is not timed")
+	}
+	for time.Since(timed) == 0 { //nolint:revive // A clock may stand for a moment.
+	}
+	for id := uint32(7); id < 10; id++ {
+		n.Note(id)
+	}
+	if last := l.Last(); !last.Equal(timed) {
+		t.Errorf("the last is timed at %v, and the seventh was at %v", last, timed)
+	}
+	if got, want := l.Judge(10, Order{}), (document.Ledger{Published: 10, Handled: 10}); got != want || l.Told() != 10 {
+		t.Errorf("got %+v and %d told, want %+v", got, l.Told(), want)
+	}
+}

@@ -48,13 +48,20 @@ func corpus[T any](ctx context.Context, s *stage, b *body[T]) error {
 	return nil
 }
 
-// drained is one window. The first one is where a consumer is stopped while it holds all that it may, if the order asks so.
+// drained is one window. Of batches neither the first of each handler is timed nor as many at the end, where the last of a
+// handler may wait for its age. The first window is where a consumer is stopped while it holds all that it may, if the order asks so.
 func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V], first bool) Report {
 	if err := corpus(ctx, s, b); err != nil {
 		return failed(err.Error())
 	}
 	messages := int64(s.order.Messages)
-	c := &counted[V]{ledger: ledger.New(s.order.Messages), gate: newGate(shapeOf(s.spec).handlers()), id: d.id, work: s.work}
+	handlers, untimed := shapeOf(s.spec).handlers(), int64(0)
+	if s.spec.Flow == matrix.Batch {
+		untimed = int64(handlers * s.spec.BatchSize)
+	}
+	c := &counted[V]{
+		ledger: ledger.NewTimed(int(messages), int(messages-untimed)), gate: newGate(handlers), id: d.id, work: s.work,
+	}
 	v := start(ctx, c.consumer(s.spec, d.source))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
 	defer c.gate.open()
@@ -62,17 +69,14 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V], f
 		return failed(err.Error())
 	}
 	passed := c.ledger.Told()
-	if 2*passed >= messages {
+	if 2*passed >= messages || passed+untimed >= messages {
 		return failed(errFew.Error())
 	}
 	w := openWindow()
 	c.gate.open()
+	await(ctx, c.ledger, messages-untimed)
+	run := w.close(messages-passed-untimed, time.Time{})
 	complete := await(ctx, c.ledger, messages)
-	var end time.Time
-	if complete {
-		end = c.ledger.Last() // Nothing is written any more.
-	}
-	run := w.close(messages-passed, end)
 	extra := &document.Extra{}
 	stopped := first && s.order.Stop
 	if complete && stopped {
@@ -87,10 +91,8 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V], f
 	if stopped {
 		extra.StopNS = int64(time.Since(begun))
 	}
-	if !complete {
-		if end = c.ledger.Last(); !end.IsZero() {
-			run.ElapsedNS = int64(end.Sub(w.begun))
-		}
+	if end := c.ledger.Last(); !end.IsZero() { // Nothing is written any more.
+		run.ElapsedNS = int64(end.Sub(w.begun))
 	}
 	run.Ledger = c.ledger.Judge(messages, ledger.Order{Promised: s.spec.Ordered})
 	if none := s.judge(ctx, run.Ledger, d.at, err); none != nil {

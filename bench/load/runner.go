@@ -172,6 +172,9 @@ func (c *cell) learn(run *document.Run) {
 	want := c.rate * c.window.Seconds()
 	if c.spec.Method == document.Drain {
 		first := float64(c.first())
+		if c.spec.Flow == matrix.Batch {
+			first *= 2 // And as many at the end.
+		}
 		want = max(want+first, 3*first)
 	}
 	most := float64(math.MaxInt32)

@@ -8,7 +8,7 @@ const (
 	remarkChannel    = "a channel of values of a delivery's size; the producer copies a body in, the receiver copies it out"
 	remarkBare       = "a floor: no copy, no number, no acknowledgement; messages are counted and not told apart"
 	remarkPublishers = "the consumers are goroutines that publish; one handler looks afterwards at what arrived"
-	remarkLast       = "the last batch of each consumer may wait for its age within the window"
+	remarkLast       = "the first batch of each consumer and as many messages at the end are judged and not timed: the last may wait for its age"
 	remarkTrip       = "each receive and each settlement is made to take longer, as by a round trip"
 	remarkDead       = "the dead letters are messages that a handler rejected before"
 )

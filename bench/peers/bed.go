@@ -37,6 +37,15 @@ func (b *bed) lane() *ledger.Lane {
 	return b.ledger.Lane(b.gate.hold)
 }
 
+// timed is how many messages count in the time: of a drain in batches all but one batch for each consumer, since the last of
+// a consumer may wait for its age.
+func (b *bed) timed() int {
+	if b.Method == document.Drain && b.Flow == "batch" {
+		return max(b.Messages-b.Consumers*batchSize, b.Consumers+1)
+	}
+	return b.Messages
+}
+
 // ordered tells whether order is promised: to one receiver of a queue.
 func (b *bed) ordered() bool { return b.Subject == "wherry" && b.Consumers == 1 }
 
@@ -87,7 +96,8 @@ func windows(o *program.Options, once func() (*program.Answer, error)) (*program
 
 // once opens the subject of o and runs its cell once.
 func once(ctx context.Context, o *program.Options) (*program.Answer, error) {
-	b := &bed{Options: o, ledger: ledger.New(o.Messages)}
+	b := &bed{Options: o}
+	b.ledger = ledger.NewTimed(o.Messages, b.timed())
 	switch o.Method {
 	case document.Drain:
 		b.gate = newGate(o.Consumers)
@@ -146,7 +156,7 @@ func (b *bed) drain(ctx context.Context, s *subject) (*program.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.ran(s, begin, end, int64(b.Messages-b.Consumers)), nil
+	return b.ran(s, begin, end, int64(b.timed()-b.Consumers)), nil
 }
 
 // finish waits for the last message and stops the subject.
@@ -155,8 +165,11 @@ func (b *bed) finish(ctx context.Context, s *subject) (mark, error) {
 		err := s.stop()
 		return now(), err
 	}
-	waited := b.await(ctx)
+	waited := b.await(ctx, b.timed())
 	end := now()
+	if waited == nil {
+		waited = b.await(ctx, b.Messages)
+	}
 	if err := errors.Join(waited, s.stop()); err != nil {
 		return end, err
 	}
@@ -166,20 +179,20 @@ func (b *bed) finish(ctx context.Context, s *subject) (mark, error) {
 	return end, nil
 }
 
-// await waits until all messages were handled. It is an error when none is for a while. Some lanes may tell of their last
+// await waits until so many messages were handled. It is an error when none is for a while. Some lanes may tell of their last
 // messages late, so the count settles before anything is stopped: a subject may drop what is on its way then.
-func (b *bed) await(ctx context.Context) error {
+func (b *bed) await(ctx context.Context, want int) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	before, since := int64(-1), time.Now()
 	for {
 		told := b.ledger.Told()
 		switch still := time.Since(since); {
-		case told >= int64(b.Messages):
+		case told >= int64(want):
 			return nil
 		case told != before:
 			before, since = told, time.Now()
-		case told+b.ledger.Untold() >= int64(b.Messages) && still > settled:
+		case told+b.ledger.Untold() >= int64(want) && still > settled:
 			return nil
 		case still > stalled:
 			return fmt.Errorf("no progress for %v: about %d of %d messages were handled", stalled, told, b.Messages)

@@ -101,7 +101,11 @@ func TestDrain(t *testing.T) {
 			o.Flow, o.Codec, o.Payload, o.Consumers = c.flow, c.codec, c.payload, c.consumers
 			a := answer(t, o)
 			kept(t, a, o)
-			if want := int64(o.Messages - o.Consumers); a.Run.Messages != want {
+			want := int64(o.Messages - o.Consumers)
+			if o.Flow == "batch" {
+				want -= int64(o.Consumers * batchSize) // A batch of each may wait for its age at the end.
+			}
+			if a.Run.Messages != want {
 				t.Errorf("%d messages in the window, want %d", a.Run.Messages, want)
 			}
 		})

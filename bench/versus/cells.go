@@ -26,7 +26,7 @@ const Service = "service"
 
 const (
 	rounds    = 5
-	offers    = 3 // runs of an offered load
+	offers    = 5 // runs of an offered load
 	smallest  = 64
 	middling  = 1 << 10
 	largest   = 64 << 10

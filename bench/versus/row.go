@@ -26,7 +26,7 @@ const (
 	probeMessages = 20_000
 	probeBytes    = 128 << 20
 	probeWindow   = 40 * time.Millisecond
-	// tries is how often a run is made larger because it was too short, or a rung begun again because the pacer was late.
+	// tries is how often a run is made larger because it was too short.
 	tries = 5
 )
 
@@ -41,7 +41,6 @@ type row struct {
 	messages int // of the next run; 0 before the probe
 
 	loads []*document.Load // the runs of an offered load
-	late  int              // runs that were not counted among them, since their pacer was late
 }
 
 func newRow(s matrix.Spec, quick bool) *row {
@@ -100,7 +99,7 @@ func (r *row) first() int {
 func (r *row) size(run *document.Run) {
 	want := run.Rate() * r.window().Seconds()
 	if r.spec.Method == document.Drain {
-		want += float64(r.first()) // They are gone when the window opens.
+		want += float64(2 * r.first()) // They are gone when the window opens, and of batches as many are left when it closes.
 	}
 	if most := float64(r.spec.MaxBodies) / float64(r.spec.Payload); r.spec.MaxBodies > 0 {
 		want = min(want, most)
@@ -143,9 +142,6 @@ func (r *row) choose() {
 		load.Withhold()
 	}
 	r.result.Load = load
-	if r.late > 0 {
-		r.note("%d more runs do not count, since their pacer was too late", r.late)
-	}
 }
 
 func (r *row) note(format string, args ...any) {

@@ -134,7 +134,7 @@ func TestLadder(t *testing.T) {
 	switch l := rows[0].Load; {
 	case l == nil || l.Withheld == nil || l.Withheld.Code != document.PacerTooLate || !strings.Contains(l.Withheld.Text, "200µs"):
 		t.Errorf("a late pacer: %+v", rows[0])
-	case l.Latency != nil || l.FromSend == nil || !slices.Equal(rows[0].Notes, []string{"4 more runs do not count, since their pacer was too late"}):
+	case l.Latency != nil || l.FromSend == nil || rows[0].Notes != nil:
 		t.Errorf("a late pacer: %+v, %v", l, rows[0].Notes)
 	}
 	if rows[1].Load == nil || rows[2].Load == nil {
@@ -143,7 +143,7 @@ func TestLadder(t *testing.T) {
 	if n := rows[3].NotShown; n == nil || n.Code != document.NotMeasured || !strings.Contains(n.Text, "stopped at 300/s") {
 		t.Errorf("above a rung that was not sustained: %+v", n)
 	}
-	if want := []int{1000, 1000, 1000, 1000, 1000, 2000, 3000}; !slices.Equal(s.sizes, want) {
+	if want := []int{1000, 2000, 3000}; !slices.Equal(s.sizes, want) {
 		t.Errorf("messages %v, want %v", s.sizes, want)
 	}
 }

@@ -82,30 +82,23 @@ func (r *runner) probe(ctx context.Context, row *row) bool {
 	}
 }
 
-// rung measures one rate once, unless a lower one of the same subject was not sustained. A run whose pacer was too late says
-// nothing of the latency from the intended time, and is made again a few times.
+// rung measures one rate once, unless a lower one of the same subject was not sustained. A run whose pacer was late counts as
+// every other: to make it again would prefer those of a long latency, beside which the pacer's is little.
 func (r *runner) rung(ctx context.Context, row *row) {
 	if below := r.unsustained(row); below > 0 {
 		row.end(unbuilt("the ladder stopped at %d/s, which was not sustained", below))
 		return
 	}
 	messages := int(int64(row.spec.Rate) * int64(row.spec.Length) / int64(time.Second))
-	for try := 1; ; try++ {
-		a := r.run(ctx, row.path, &row.spec, size{messages: messages})
-		if a.None != nil {
-			row.end(a.None)
-			return
-		}
-		row.result.Settings = a.Settings
-		if late := row.sustained(a.Load) && a.Load.PacerTooLate(); late && try < tries {
-			row.late++
-			continue
-		}
-		row.loads = append(row.loads, a.Load)
-		if len(row.loads) == row.spec.Rounds {
-			row.choose()
-		}
+	a := r.run(ctx, row.path, &row.spec, size{messages: messages})
+	if a.None != nil {
+		row.end(a.None)
 		return
+	}
+	row.result.Settings = a.Settings
+	row.loads = append(row.loads, a.Load)
+	if len(row.loads) == row.spec.Rounds {
+		row.choose()
 	}
 }
 

@@ -61,9 +61,17 @@ func (t *trial) judge(ctx context.Context, g *guard) (verdict, string, error) {
 	if err := os.WriteFile(list, b, 0o600); err != nil {
 		return "", "", fmt.Errorf("write: %w", err)
 	}
-	out, err := t.test(ctx, t.timeout, g.pkg, pattern(g.test), "-overlay", list)
-	return read(out, err == nil), out, nil
+	for try := 1; ; try++ {
+		out, err := t.test(ctx, t.timeout, g.pkg, pattern(g.test), "-overlay", list)
+		if v := read(out, err == nil); v != passed || try == tries {
+			return v, out, nil
+		}
+	}
 }
+
+// tries is how often a test has to pass without its guard before nobody is said to miss that. Which goroutine comes first is
+// chance in some tests, and they miss their guard in nearly every run.
+const tries = 3
 
 // test runs tests of a package with further flags of go test, and returns what it printed.
 func (t *trial) test(ctx context.Context, timeout time.Duration, pkg, run string, flags ...string) (string, error) {

@@ -160,7 +160,11 @@ impl Bed {
         let publisher = broker.publisher().await.map_err(|e| e.to_string())?;
         Ok(Bed {
             options: options.clone(),
-            ledger: Arc::new(Ledger::new(options.messages, options.consumers)),
+            ledger: Arc::new(Ledger::timed(
+                options.messages,
+                timed(options),
+                options.consumers,
+            )),
             broker,
             publisher,
             clock: Arc::default(),
@@ -246,6 +250,18 @@ impl Sender for Bed {
         };
         let sent = self.publisher.publish::<Bench>(&body).await;
         sent.map_err(|e| e.to_string())
+    }
+}
+
+/// Messages that count in the time: of a drain in batches all but one batch for each consumer, since the last of a consumer
+/// may wait for its age.
+fn timed(options: &Options) -> usize {
+    match (options.method, options.flow.as_str()) {
+        (Method::Drain, "batch") => options
+            .messages
+            .saturating_sub(options.consumers * BATCH_SIZE)
+            .max(options.consumers + 1),
+        _ => options.messages,
     }
 }
 

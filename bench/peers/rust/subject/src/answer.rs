@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::ledger::{Ledger, Mark};
+use crate::ledger::Ledger;
 use crate::usage;
 
 /// The answer of one run. Its fields are those of the results document.
@@ -105,7 +105,7 @@ impl Answer {
             published: clock.messages() as i64,
             publish_ns: paced.publish_ns,
             peak_lag: paced.peak_lag,
-            ledger: entries(ledger, end)?,
+            ledger: entries(ledger)?,
             cpu_ns: end.cpu_ns - start.cpu_ns,
             peak_rss_bytes: usage::peak_rss(),
             latency: quantiles(clock.from_intended()),
@@ -137,7 +137,7 @@ impl Run {
             elapsed_ns: (end.at - start.at).as_nanos() as i64,
             cpu_ns: end.cpu_ns - start.cpu_ns,
             peak_rss_bytes: usage::peak_rss(),
-            ledger: entries(ledger, end)?,
+            ledger: entries(ledger)?,
         })
     }
 }
@@ -192,10 +192,10 @@ fn is_zero(n: &i64) -> bool {
     *n == 0
 }
 
-fn entries(ledger: &Ledger, end: Mark) -> Result<Entries, String> {
+fn entries(ledger: &Ledger) -> Result<Entries, String> {
     let (handled, duplicated) = ledger.merge()?;
     Ok(Entries {
-        published: end.handled,
+        published: ledger.messages(),
         handled,
         duplicated,
     })

@@ -26,6 +26,7 @@ pub struct Ledger {
 struct Shared {
     remaining: AtomicI64,
     messages: i64,
+    untimed: i64,         // of the last messages
     waiting: AtomicUsize, // consumers that have not handled a message
     start: OnceLock<Mark>,
     end: OnceLock<Mark>,
@@ -45,9 +46,15 @@ pub struct Book {
 impl Ledger {
     /// A ledger of messages with the ids 0 to messages - 1.
     pub fn new(messages: usize, consumers: usize) -> Self {
+        Self::timed(messages, messages, consumers)
+    }
+
+    /// A ledger whose window ends when so many messages were handled.
+    pub fn timed(messages: usize, timed: usize, consumers: usize) -> Self {
         let shared = Arc::new(Shared {
             remaining: AtomicI64::new(messages as i64),
             messages: messages as i64,
+            untimed: messages.saturating_sub(timed) as i64,
             waiting: AtomicUsize::new(consumers),
             start: OnceLock::new(),
             end: OnceLock::new(),
@@ -83,6 +90,11 @@ impl Ledger {
         let _ = self.shared.start.set(self.shared.mark());
     }
 
+    /// How many messages there are.
+    pub fn messages(&self) -> i64 {
+        self.shared.messages
+    }
+
     /// How many messages were handled so far.
     pub fn handled(&self) -> i64 {
         self.shared.messages - self.shared.remaining.load(Ordering::Relaxed)
@@ -93,7 +105,7 @@ impl Ledger {
         let mut last = self.handled();
         loop {
             let done = self.shared.done.notified();
-            if self.shared.end.get().is_some() {
+            if self.handled() == self.shared.messages {
                 return Ok(());
             }
             if tokio::time::timeout(Duration::from_secs(30), done)
@@ -190,8 +202,11 @@ impl Book {
             self.duplicated.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        if self.shared.remaining.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let left = self.shared.remaining.fetch_sub(1, Ordering::AcqRel) - 1;
+        if left == self.shared.untimed {
             let _ = self.shared.end.set(self.shared.mark());
+        }
+        if left == 0 {
             self.shared.done.notify_one();
         }
     }
@@ -245,6 +260,18 @@ mod tests {
         assert_eq!(ledger.merge().unwrap(), (99, 2));
         ledger.book(0).note(100);
         assert!(ledger.merge().unwrap_err().contains("never published"));
+    }
+
+    #[test]
+    fn the_last_are_counted_and_not_timed() {
+        let ledger = Ledger::timed(10, 7, 1);
+        ledger.open();
+        for id in 0..10 {
+            ledger.book(0).note(id);
+        }
+        let (start, end) = ledger.window().unwrap();
+        assert_eq!((start.handled, end.handled, ledger.handled()), (0, 7, 10));
+        assert_eq!(ledger.merge().unwrap(), (10, 0));
     }
 
     #[tokio::test]
