@@ -24,7 +24,7 @@ func openBackend(o Order) (broker, error) {
 	config := mem.Config{MaxMessages: o.Spec.Bound}
 	if o.Spec.Bound == 0 {
 		config.MaxMessages = o.Messages + spare
-		config.MaxBytes = int(max(o.Spec.MaxBodies, mem.DefaultMaxBytes))
+		config.MaxBytes = max(config.MaxMessages*(o.Spec.Payload+envelope), mem.DefaultMaxBytes)
 	}
 	return mem.New(config), nil
 }

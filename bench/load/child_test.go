@@ -91,6 +91,19 @@ func TestChild(t *testing.T) {
 	}
 }
 
+// A corpus that is rounded up to whole batches, above the most bytes that it may have, has room in the queue.
+func TestCorpusFits(t *testing.T) {
+	t.Parallel()
+	s := spec(document.Drain, matrix.Batch, 2)
+	s.Codec, s.Payload, s.Ordered, s.BatchSize, s.BatchAge = matrix.JSON, 64<<10, false, 300, time.Millisecond
+	const messages = 1500 // 98 MB, and a queue has 64 MiB if nobody says otherwise
+	s.MaxBodies = messages*int64(s.Payload) - 1
+	r, status := child(t, inJSON(t, Order{Backend: "mem", Spec: s, Messages: messages}))
+	if status != 0 || r.Run == nil || r.Run.Ledger.Handled != messages {
+		t.Errorf("status %d, %+v, %+v", status, r.None, r.Run)
+	}
+}
+
 // A run of several windows has the whole corpus in each, and all but the first count.
 func TestChildOfWindows(t *testing.T) {
 	t.Parallel()

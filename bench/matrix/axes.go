@@ -64,6 +64,9 @@ const (
 	BatchSize = 500
 	BatchAge  = 250 * time.Millisecond
 
+	// LeverPayload is that of lever rows, and of rows whose handlers do something.
+	LeverPayload = middle
+
 	small  = 64
 	middle = 1 << 10
 	large  = 64 << 10

@@ -110,9 +110,9 @@ func (g *grouped) add(title, head, name string, r *document.Row, more ...column)
 	l.settings = append(l.settings, setting{name, r})
 }
 
-// concurrency takes the rows of each kind of handler at 1 KiB.
+// concurrency takes the rows of each kind of handler.
 func (g *grouped) concurrency(r *document.Row) {
-	if r.Method == document.Drain && r.Flow == matrix.Parallel && r.Payload == 1<<10 && r.Codec == matrix.JSON {
+	if r.Method == document.Drain && r.Flow == matrix.Parallel && r.Payload == matrix.LeverPayload && r.Codec == matrix.JSON {
 		g.add("concurrency, "+handlerText(r.Handler), "concurrency", strconv.Itoa(r.Consumers), r,
 			efficiencyColumn, cpuColumn, peakColumn)
 	}

@@ -59,7 +59,7 @@ func latencyOver(b *document.Backend) []Line {
 			intended = quantity.Duration(float64(q.P99))
 		}
 		line := goal.line(cell, value{v, v, v},
-			fmt.Sprintf("%s against %s; from the intended time %s; one run of each, so no interval",
+			fmt.Sprintf("%s against %s; from the intended time %s; a run of each, so no interval",
 				quantity.Duration(ours), quantity.Duration(theirs), intended),
 			charts.Name(&of.Cell)+" over shove")
 		lines = append(lines, line.doubted(b.Peers, fewestRounds))
@@ -89,7 +89,7 @@ func latencyAt(b *document.Backend) []Line {
 			continue
 		}
 		v := float64(r.Load.Latency.P99)
-		line := goal.line(p.cell, value{v, v, v}, "one run, so no interval", charts.Name(&r.Cell))
+		line := goal.line(p.cell, value{v, v, v}, "a run, so no interval", charts.Name(&r.Cell))
 		lines = append(lines, line.doubted(p.part, fewestRounds))
 	}
 	return lines
