@@ -136,7 +136,7 @@ func (r *row) choose() {
 				each = append(each, "not sustained")
 			}
 		}
-		r.note("the median of %d runs, whose p99 from the send were %s", len(each), strings.Join(each, ", "))
+		r.notef("the median of %d runs, whose p99 from the send were %s", len(each), strings.Join(each, ", "))
 	}
 	if r.sustained(load) && load.PacerTooLate() {
 		load.Withhold()
@@ -144,7 +144,7 @@ func (r *row) choose() {
 	r.result.Load = load
 }
 
-func (r *row) note(format string, args ...any) {
+func (r *row) notef(format string, args ...any) {
 	r.result.Notes = append(slices.Clip(r.result.Notes), fmt.Sprintf(format, args...))
 }
 
