@@ -97,7 +97,7 @@ impl Ledger {
 
     /// How many messages were handled so far.
     pub fn handled(&self) -> i64 {
-        self.shared.messages - self.shared.remaining.load(Ordering::Relaxed)
+        self.shared.messages - self.shared.remaining.load(Ordering::Acquire)
     }
 
     /// Waits until all messages were handled. It is an error when nothing was handled for 30 seconds.
@@ -105,7 +105,8 @@ impl Ledger {
         let mut last = self.handled();
         loop {
             let done = self.shared.done.notified();
-            if self.handled() == self.shared.messages {
+            // The last message is counted before the end is marked, and with messages that are not timed long after it.
+            if self.shared.end.get().is_some() && self.handled() == self.shared.messages {
                 return Ok(());
             }
             if tokio::time::timeout(Duration::from_secs(30), done)
