@@ -49,7 +49,8 @@ func corpus[T any](ctx context.Context, s *stage, b *body[T]) error {
 }
 
 // drained is one window. Of batches neither the first of each handler is timed nor as many at the end, where the last of a
-// handler may wait for its age. The first window is where a consumer is stopped while it holds all that it may, if the order asks so.
+// handler may wait for its age. The first window is where a consumer is stopped while it holds all that it may, if the order
+// asks so.
 func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V], first bool) Report {
 	if err := corpus(ctx, s, b); err != nil {
 		return failed(err.Error())
@@ -74,9 +75,9 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V], f
 	}
 	w := openWindow()
 	c.gate.open()
-	await(ctx, c.ledger, messages-untimed)
+	reached := await(ctx, c.ledger, messages-untimed)
 	run := w.close(messages-passed-untimed, time.Time{})
-	complete := await(ctx, c.ledger, messages)
+	complete := reached && await(ctx, c.ledger, messages)
 	extra := &document.Extra{}
 	stopped := first && s.order.Stop
 	if complete && stopped {

@@ -3,17 +3,16 @@ package load
 import (
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/host"
+	"github.com/wherryhq/wherry/bench/ledger"
 	"github.com/wherryhq/wherry/bench/matrix"
 )
 
-// repeated makes one run of as many windows as the order asks for. The process is warm in those that count: in the window
-// before them it took the memory that it needs, and what that costs is the system's affair, not the engine's. That window does
-// not count, but its messages are judged with all others. Where handlers take their time nobody would see the difference.
+// repeated makes one run of as many windows as the order asks for. Where handlers take their time nobody would see whether the
+// process is cold.
 func repeated(o *Order, once func(first bool) Report) Report {
-	var sum document.Run
+	windows := ledger.NewWindows(o.Least, o.Least > 0 && o.Spec.Handler == matrix.Zero)
 	extra := document.Extra{}
-	cold := o.Least > 0 && o.Spec.Handler == matrix.Zero
-	for first := true; first || sum.ElapsedNS < int64(o.Least); first = false {
+	for first := true; windows.More(); first = false {
 		r := once(first)
 		if r.None != nil {
 			return r
@@ -21,36 +20,21 @@ func repeated(o *Order, once func(first bool) Report) Report {
 		if o.Least > 0 && r.Run.ElapsedNS < 1 {
 			return failed("a window took no time, so that no number of them is enough")
 		}
-		add(&sum.Ledger, r.Run.Ledger)
-		if r.Extra != nil {
-			extra.StopNS = max(extra.StopNS, r.Extra.StopNS)
-		}
-		if cold {
-			cold = false
+		timed := windows.Add(r.Run)
+		if r.Extra == nil {
 			continue
 		}
-		sum.Windows++
-		sum.Messages += r.Run.Messages
-		sum.ElapsedNS += r.Run.ElapsedNS
-		sum.CPUNS += r.Run.CPUNS
-		if r.Extra != nil {
+		extra.StopNS = max(extra.StopNS, r.Extra.StopNS)
+		if timed {
 			extra.BusiestShare += r.Extra.BusiestShare
 		}
 	}
-	sum.Round, sum.PeakRSS = o.Round, host.PeakMemory()
-	report := Report{Run: &sum}
+	run := windows.Run()
+	run.Round, run.PeakRSS = o.Round, host.PeakMemory()
+	report := Report{Run: run}
 	if extra.BusiestShare > 0 {
-		extra.BusiestShare /= float64(sum.Windows)
+		extra.BusiestShare /= float64(run.Windows)
 		report.Extra = &extra
 	}
 	return report
-}
-
-func add(to *document.Ledger, l document.Ledger) {
-	to.Published += l.Published
-	to.Handled += l.Handled
-	to.Lost += l.Lost
-	to.Duplicated += l.Duplicated
-	to.Reordered += l.Reordered
-	to.Ordered = l.Ordered
 }

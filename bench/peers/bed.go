@@ -65,33 +65,24 @@ func measure(ctx context.Context, o *program.Options) (*program.Answer, error) {
 	return once(ctx, o)
 }
 
-// windows makes one run of windows that last as long together as o asks for. The first warms the process up: its messages are
-// judged with the others, and its time does not count.
+// windows makes one run of windows that last as long together as o asks for.
 func windows(o *program.Options, once func() (*program.Answer, error)) (*program.Answer, error) {
-	var sum *program.Answer
-	for least := int64(o.Window) * int64(time.Millisecond); sum == nil || sum.Run.ElapsedNS < least; {
+	all := ledger.NewWindows(time.Duration(o.Window)*time.Millisecond, true)
+	for {
 		a, err := once()
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case a.None != nil:
-			return a, nil
-		case sum == nil:
-			sum = a
-			sum.Run.Messages, sum.Run.ElapsedNS, sum.Run.CPUNS = 0, 0, 0
-			continue
 		}
-		sum.Run.Windows++
-		sum.Run.Messages += a.Run.Messages
-		sum.Run.ElapsedNS += max(a.Run.ElapsedNS, 1)
-		sum.Run.CPUNS += a.Run.CPUNS
-		sum.Run.PeakRSS = a.Run.PeakRSS
-		sum.Run.Ledger.Published += a.Run.Ledger.Published
-		sum.Run.Ledger.Handled += a.Run.Ledger.Handled
-		sum.Run.Ledger.Duplicated += a.Run.Ledger.Duplicated
-		sum.Run.Ledger.Reordered += a.Run.Ledger.Reordered
+		if a.None != nil {
+			return a, nil
+		}
+		a.Run.ElapsedNS = max(a.Run.ElapsedNS, 1)
+		all.Add(a.Run)
+		if !all.More() {
+			a.Run = all.Run()
+			return a, nil
+		}
 	}
-	return sum, nil
 }
 
 // once opens the subject of o and runs its cell once.
