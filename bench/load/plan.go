@@ -120,8 +120,10 @@ func (c *cell) result() string {
 	switch {
 	case c.over:
 		return fmt.Sprintf("%s: %s", c.row.NotShown.Code, c.row.NotShown.Text)
-	case c.row.Load != nil && c.row.Load.Latency == nil:
+	case c.row.Load != nil && !c.row.Load.Sustained:
 		return "not sustained"
+	case c.row.Load != nil && c.row.Load.Latency == nil:
+		return fmt.Sprintf("%d published, p99 %v from the send", c.row.Load.Published, time.Duration(c.row.Load.FromSend.P99))
 	case c.row.Load != nil:
 		return fmt.Sprintf("%d published, p99 %v", c.row.Load.Published, time.Duration(c.row.Load.Latency.P99))
 	case len(c.row.Runs) > 0:

@@ -37,10 +37,19 @@ func (r *runner) turns() [][]*cell {
 // steps are what the meter sees, in the order in which it happens.
 func (r *runner) steps() []progress.Step {
 	var all []progress.Step
+	add := func(c *cell) { all = append(all, progress.Step{Name: c.spec.Name(), Expected: c.expected()}) }
 	for _, turn := range r.turns() {
+		if turn[0].spec.Method == document.Offered {
+			for _, c := range turn {
+				for range c.spec.Rounds {
+					add(c)
+				}
+			}
+			continue
+		}
 		for range turn[0].spec.Rounds {
 			for _, c := range turn {
-				all = append(all, progress.Step{Name: c.spec.Name(), Expected: c.expected()})
+				add(c)
 			}
 		}
 	}
@@ -200,22 +209,37 @@ func (c *cell) adopt(e *document.Extra) {
 	c.row.Extra.StopNS = max(c.row.Extra.StopNS, e.StopNS)
 }
 
-// climb measures rungs until one is not sustained.
+// climb measures rungs, each as often as it has rounds, until one is not sustained.
 func (r *runner) climb(ctx context.Context, ladder []*cell) {
 	var stopped string
 	for _, c := range ladder {
-		r.step(ctx, c, func() {
-			if stopped != "" {
-				c.end(document.NotMeasured, stopped)
-				return
-			}
-			stopped = r.rung(ctx, c)
-		})
+		var loads []*document.Load
+		for range c.spec.Rounds {
+			r.step(ctx, c, func() {
+				if stopped != "" {
+					c.end(document.NotMeasured, stopped)
+					return
+				}
+				if load := r.rung(ctx, c); load != nil {
+					loads = append(loads, load)
+				}
+				if len(loads) == c.spec.Rounds {
+					c.row.TakeMedian(loads)
+				}
+			})
+		}
+		switch {
+		case stopped != "":
+		case c.over:
+			stopped = fmt.Sprintf("the ladder stopped at %d/s, which has no number", c.spec.Rate)
+		case !c.row.Load.Sustained:
+			stopped = fmt.Sprintf("the ladder stopped at %d/s, which was not sustained", c.spec.Rate)
+		}
 	}
 }
 
-// rung measures one rung, and returns why no higher one is tried.
-func (r *runner) rung(ctx context.Context, c *cell) (stop string) {
+// rung measures one rung once. It returns nil where that has no number, and the cell none with it.
+func (r *runner) rung(ctx context.Context, c *cell) *document.Load {
 	report := r.plan.measure(ctx, Order{Backend: r.plan.Backend, Spec: c.spec})
 	switch load := report.Load; {
 	case report.None != nil:
@@ -224,24 +248,8 @@ func (r *runner) rung(ctx context.Context, c *cell) (stop string) {
 		c.end(document.Failed, "the process reported no load")
 	case len(faultsOf(load.Ledger)) > 0:
 		c.end(document.Failed, fmt.Sprintf("of %d messages %s", load.Ledger.Published, faultsOf(load.Ledger)[0]))
-	case !derived(c.row, load).Sustained:
-		c.row.Load = derived(c.row, load)
-		return fmt.Sprintf("the ladder stopped at %d/s, which was not sustained", c.spec.Rate)
 	default:
-		if load.PacerTooLate() {
-			load.Withhold()
-		}
-		c.row.Load = load
-		return ""
+		return load
 	}
-	return fmt.Sprintf("the ladder stopped at %d/s, which has no number", c.spec.Rate)
-}
-
-// derived is a load with what follows from it by the document's rules.
-func derived(row document.Row, load *document.Load) *document.Load {
-	own := *load
-	row.Load = &own
-	p := document.Part{Rows: []document.Row{row}}
-	p.Derive()
-	return p.Rows[0].Load
+	return nil
 }

@@ -71,12 +71,14 @@ const (
 	middle = 1 << 10
 	large  = 64 << 10
 
-	drainRounds  = 3
-	liveRounds   = 3
-	fewRounds    = 2
-	publishBatch = 100
-	rung         = 10 * time.Second
-	addedTrip    = time.Millisecond
+	drainRounds = 3
+	liveRounds  = 3
+	fewRounds   = 2
+	// offeredRounds is odd, so that one run is the median.
+	offeredRounds = 3
+	publishBatch  = 100
+	rung          = 10 * time.Second
+	addedTrip     = time.Millisecond
 )
 
 // What processes, fills and probes take besides their windows.
@@ -131,6 +133,14 @@ func rounds(flow, handler string, payload int) int {
 	default:
 		return fewRounds
 	}
+}
+
+// offers is how often a rung of offered load is measured: several times where the charts and what is to be reached speak of it.
+func offers(flow string, consumers int) int {
+	if flow == Parallel && consumers == 1 {
+		return offeredRounds
+	}
+	return 1
 }
 
 // published reports whether a flow is publishing, to be looked at afterwards by one handler.

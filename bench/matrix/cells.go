@@ -144,7 +144,7 @@ func ladders() []Spec {
 						Subject: Wherry, Flow: flow, Payload: small, Consumers: n, Handler: Zero, Codec: JSON, Rate: rate,
 						Procs: Processors,
 					},
-					Method: document.Offered, Turn: fmt.Sprintf("offered %s %d", flow, n), Rounds: 1, Length: rung,
+					Method: document.Offered, Turn: fmt.Sprintf("offered %s %d", flow, n), Rounds: offers(flow, n), Length: rung,
 					Bound: Bound, Ordered: n == 1,
 				}
 				if flow == Batch {

@@ -88,7 +88,7 @@ func (s *Spec) Expected() time.Duration {
 	}
 	switch {
 	case s.Method == document.Offered:
-		return s.Length + offeredOverhead
+		return time.Duration(s.Rounds) * (s.Length + offeredOverhead)
 	case s.Flow == DeadLetter:
 		return drainProbe + time.Duration(s.Rounds)*(Window+2*drainOverhead)
 	case s.Method == document.Drain:

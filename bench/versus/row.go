@@ -1,11 +1,8 @@
 package versus
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
@@ -114,47 +111,6 @@ func (r *row) add(a *program.Answer, round int) {
 	run.Round = round
 	r.result.Settings = a.Settings
 	r.result.Runs = append(r.result.Runs, run)
-}
-
-// choose takes over the load in the middle of those that were measured, by its p99 from the send: one that was not sustained
-// is above all others.
-func (r *row) choose() {
-	p99 := func(l *document.Load) int64 {
-		if !r.sustained(l) {
-			return math.MaxInt64
-		}
-		return l.FromSend.P99
-	}
-	slices.SortStableFunc(r.loads, func(a, b *document.Load) int { return cmp.Compare(p99(a), p99(b)) })
-	load := r.loads[(len(r.loads)-1)/2]
-	if len(r.loads) > 1 {
-		var each []string
-		for _, l := range r.loads {
-			if r.sustained(l) {
-				each = append(each, time.Duration(l.FromSend.P99).String())
-			} else {
-				each = append(each, "not sustained")
-			}
-		}
-		r.notef("the median of %d runs, whose p99 from the send were %s", len(each), strings.Join(each, ", "))
-	}
-	if r.sustained(load) && load.PacerTooLate() {
-		load.Withhold()
-	}
-	r.result.Load = load
-}
-
-func (r *row) notef(format string, args ...any) {
-	r.result.Notes = append(slices.Clip(r.result.Notes), fmt.Sprintf(format, args...))
-}
-
-// sustained asks the document's rules.
-func (r *row) sustained(l *document.Load) bool {
-	own, probe := *l, r.result
-	probe.Load = &own
-	p := document.Part{Rows: []document.Row{probe}}
-	p.Derive()
-	return p.Rows[0].Load.Sustained
 }
 
 // text is a short result for who waits.

@@ -159,15 +159,15 @@ func TestLoadsInSeveralRuns(t *testing.T) {
 	}{
 		"middle": {
 			[]*document.Load{loadOf(100, 9*time.Millisecond, late, 1), loadOf(100, time.Millisecond, late, 1), loadOf(100, 2*time.Millisecond, late, 1)},
-			2 * time.Millisecond, "the median of 3 runs, whose p99 from the send were 1ms, 2ms, 9ms",
+			2 * time.Millisecond, "the median of 3 runs, whose p99 from the send were 1 ms, 2 ms, 9 ms",
 		},
 		"one not sustained": {
 			[]*document.Load{loadOf(100, time.Millisecond, late, lag), loadOf(100, time.Millisecond, late, 1), loadOf(100, 2*time.Millisecond, late, 1)},
-			2 * time.Millisecond, "the median of 3 runs, whose p99 from the send were 1ms, 2ms, not sustained",
+			2 * time.Millisecond, "the median of 3 runs, whose p99 from the send were 1 ms, 2 ms, not sustained",
 		},
 		"two not sustained": {
 			[]*document.Load{loadOf(100, time.Millisecond, late, lag), loadOf(100, time.Millisecond, late, 1), loadOf(100, 2*time.Millisecond, late, lag)},
-			0, "the median of 3 runs, whose p99 from the send were 1ms, not sustained, not sustained",
+			0, "the median of 3 runs, whose p99 from the send were 1 ms, not sustained, not sustained",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func (r *runner) rung(ctx context.Context, row *row) {
 	row.result.Settings = a.Settings
 	row.loads = append(row.loads, a.Load)
 	if len(row.loads) == row.spec.Rounds {
-		row.choose()
+		row.result.TakeMedian(row.loads)
 	}
 }
 
@@ -106,7 +106,7 @@ func (r *runner) rung(ctx context.Context, row *row) {
 func (r *runner) unsustained(of *row) int {
 	for _, row := range r.rows {
 		if l := row.result.Load; row.spec.Subject == of.spec.Subject && row.spec.Method == of.spec.Method &&
-			row.spec.Rate < of.spec.Rate && l != nil && !row.sustained(l) {
+			row.spec.Rate < of.spec.Rate && l != nil && !l.Sustained {
 			return row.spec.Rate
 		}
 	}

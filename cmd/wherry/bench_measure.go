@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/term"
+	"github.com/gofrs/flock"
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/host"
@@ -57,15 +59,16 @@ func (m *measuring) measure(ctx context.Context, s streams, tasks []task) int {
 	ctx, stop := interruptible(ctx, os.Exit)
 	defer stop()
 	here := host.Here().Host(ctx)
-	book, err := m.open(ctx, here, tasks)
-	if err != nil {
-		return fail(s, err)
-	}
 	log, err := m.log(tasks)
 	if err != nil {
 		return fail(s, err)
 	}
 	defer func() { _ = log.Close() }()
+	book, err := m.open(ctx, here, tasks)
+	if err != nil {
+		fmt.Fprintf(log, "refused: %v\n", err)
+		return fail(s, err)
+	}
 	status := 0
 	for i := range tasks {
 		status = max(status, book.measure(ctx, s, log, &tasks[i]))
@@ -81,17 +84,40 @@ func (m *measuring) measure(ctx context.Context, s streams, tasks []task) int {
 
 const logExtension = ".log"
 
-// log opens the log, which is kept beside the document.
-func (m *measuring) log(tasks []task) (*os.File, error) {
+// A logFile is the log of a document, and locked.
+type logFile struct {
+	*os.File
+	lock *flock.Flock
+}
+
+// Close also unlocks it.
+func (f *logFile) Close() error { return errors.Join(f.File.Close(), f.lock.Close()) }
+
+// log opens the log, which is kept beside the document. It is locked until it is closed or the process ends: of two that measure
+// into one document the later would write over what the other has measured.
+func (m *measuring) log(tasks []task) (*logFile, error) {
+	if err := writable(m.Out); err != nil {
+		return nil, err
+	}
 	name := strings.TrimSuffix(m.Out, filepath.Ext(m.Out)) + logExtension
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // The user names the file, for everybody to read.
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the log beside the results: %w", err)
 	}
-	for i := range tasks {
-		fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), tasks[i].name())
+	log := &logFile{f, flock.New(name)}
+	locked, err := log.lock.TryLock()
+	switch {
+	case err != nil:
+		err = fmt.Errorf("cannot lock the log beside the results: %w", err)
+	case !locked:
+		err = fmt.Errorf("another process measures into %s: wait for its end, or write to another file (--out)", m.Out)
+	default:
+		for i := range tasks {
+			fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), tasks[i].name())
+		}
+		return log, nil
 	}
-	return f, nil
+	return nil, errors.Join(err, log.Close())
 }
 
 // unfinished are the cells that an interrupt left, and lines for those that failed.

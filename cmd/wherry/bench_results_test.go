@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/wherryhq/wherry/bench/document"
@@ -44,6 +45,22 @@ func TestBenchOut(t *testing.T) {
 			t.Errorf("there is %v, %v, want the folder alone", files, err)
 		}
 	})
+}
+
+// TestBenchTwice measures into a document that is being measured into.
+func TestBenchTwice(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "results.json")
+	var second result
+	once := sync.OnceFunc(func() { second = bench(t, quick(out)...) })
+	p := &pull{at: "steps, about", end: once}
+	status := run(t.Context(), append([]string{"bench"}, quick(out)...), streams{in: strings.NewReader(""), out: new(bytes.Buffer), errs: p})
+	if status != 0 {
+		t.Fatalf("status %d: %s", status, p.text.String())
+	}
+	second.want(t, 1, nil, []string{"another process measures into " + out, "--out"})
+	third := bench(t, quick(out)...)
+	third.want(t, 0, []string{"mem/matrix is in "}, []string{"2 steps, about"})
 }
 
 // TestBenchRescue makes writing impossible while something is measured.

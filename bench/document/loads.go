@@ -1,0 +1,52 @@
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/wherryhq/wherry/bench/quantity"
+)
+
+// SustainedAt reports whether a load was sustained at a rate per second, by the rules that [Part.Derive] applies.
+func (l Load) SustainedAt(rate int) bool {
+	l.derive(rate)
+	return l.Sustained
+}
+
+// TakeMedian makes the row that of the load in the middle of those that were measured, by the p99 of the latency from the send:
+// one that was not sustained is above all others. A note of the row tells what each of several came to. The latency from the
+// intended time is withheld from one whose pacer was too late. There is at least one load.
+func (r *Row) TakeMedian(loads []*Load) {
+	p99 := func(l *Load) int64 {
+		if !l.SustainedAt(r.Rate) || l.FromSend == nil {
+			return math.MaxInt64
+		}
+		return l.FromSend.P99
+	}
+	sorted := slices.SortedStableFunc(slices.Values(loads), func(a, b *Load) int { return cmp.Compare(p99(a), p99(b)) })
+	if len(sorted) > 1 {
+		r.Notes = append(slices.Clip(r.Notes), fmt.Sprintf("the median of %d runs, whose p99 from the send were %s",
+			len(sorted), strings.Join(eachOf(sorted, p99), ", ")))
+	}
+	load := *sorted[(len(sorted)-1)/2]
+	load.derive(r.Rate)
+	if load.PacerTooLate() {
+		load.Withhold()
+	}
+	r.Load = &load
+}
+
+func eachOf(loads []*Load, p99 func(*Load) int64) []string {
+	each := make([]string, 0, len(loads))
+	for _, l := range loads {
+		if v := p99(l); v < math.MaxInt64 {
+			each = append(each, quantity.Duration(float64(v)))
+		} else {
+			each = append(each, "not sustained")
+		}
+	}
+	return each
+}
