@@ -10,11 +10,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/load"
+	"github.com/wherryhq/wherry/cmd/wherry/internal/interrupt"
 )
 
 // benchCommand groups the commands of the benchmark. Each that measures writes into a results document; all others read
@@ -49,35 +49,19 @@ func (c *benchCellCommand) run(_ context.Context, s streams) int {
 	return load.Child(c.Args, s.out)
 }
 
-// interruptible is a context that ends with the first Ctrl-C or SIGTERM, or with the terminal, unless nohup says that it
-// may end. A second one quits. Both are listened for at once: between two listeners the second would be lost.
-func interruptible(ctx context.Context, quit func(status int)) (context.Context, context.CancelFunc) {
-	kinds := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		kinds = append(kinds, syscall.SIGHUP)
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, kinds...)
-	ctx, cancel := context.WithCancel(ctx)
+// interruptible is a context that ends with the first interrupt. A second one quits.
+func interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, requests := interrupt.Listen(ctx)
 	over := make(chan struct{})
 	go func() {
-		defer signal.Stop(signals)
 		select {
-		case <-signals:
-			cancel()
 		case <-over:
-			return
-		}
-		select {
-		case <-signals:
-			quit(statusInterrupted)
-		case <-over:
+			requests.Close() // Not before, since it looks like a second interrupt.
+		case <-requests.Quitting():
+			os.Exit(statusInterrupted)
 		}
 	}()
-	return ctx, sync.OnceFunc(func() {
-		cancel()
-		close(over)
-	})
+	return ctx, func() { close(over) }
 }
 
 // fail says what went wrong.

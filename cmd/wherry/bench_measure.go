@@ -56,7 +56,7 @@ func (m *measuring) measure(ctx context.Context, s streams, tasks []task) int {
 		}
 		return 0
 	}
-	ctx, stop := interruptible(ctx, os.Exit)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	here := host.Here().Host(ctx)
 	log, err := m.log(tasks)

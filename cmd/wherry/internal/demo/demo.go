@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/wherryhq/wherry/cmd/wherry/internal/interrupt"
 )
 
 // The exit statuses of a run.
@@ -30,8 +32,8 @@ type Config struct {
 // the service in order; a second Ctrl-C or SIGTERM ends Run at once and leaves goroutines behind.
 func Run(ctx context.Context, cfg Config, out, errs io.Writer) int {
 	fmt.Fprintln(out, banner(&cfg)) // and an empty line
-	stopping, in := listen(ctx)
-	defer in.close()
+	stopping, in := interrupt.Listen(ctx)
+	defer in.Close()
 	s, err := newService(ctx, cfg)
 	if err != nil {
 		return fail(errs, err)

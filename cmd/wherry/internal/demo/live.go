@@ -5,6 +5,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/wherryhq/wherry/cmd/wherry/internal/interrupt"
 )
 
 // refresh is how often the live view looks.
@@ -12,10 +14,10 @@ const refresh = 200 * time.Millisecond
 
 // live is the model of the live view.
 type live struct {
-	camera     *camera
-	screen     screen
-	shot       snapshot
-	interrupts *interrupts
+	camera   *camera
+	screen   screen
+	shot     snapshot
+	requests *interrupt.Requests
 }
 
 type tick struct{}
@@ -38,7 +40,7 @@ func (l *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		l.screen.width, l.screen.height = m.Width, m.Height
 	case tea.KeyPressMsg:
 		if s := m.String(); s == "ctrl+c" || s == "q" {
-			l.interrupts.interrupt()
+			l.requests.Interrupt()
 		}
 	}
 	return l, nil
@@ -52,8 +54,8 @@ func (l *live) View() tea.View {
 }
 
 // showLive shows the service until done is closed or the user quits. The terminal is then as it was before.
-func showLive(c *camera, in *interrupts, done <-chan struct{}, out io.Writer, opts ...tea.ProgramOption) error {
-	model := &live{camera: c, screen: screen{styles: newStyles(), width: 80, height: 24}, interrupts: in}
+func showLive(c *camera, in *interrupt.Requests, done <-chan struct{}, out io.Writer, opts ...tea.ProgramOption) error {
+	model := &live{camera: c, screen: screen{styles: newStyles(), width: 80, height: 24}, requests: in}
 	p := tea.NewProgram(model, append([]tea.ProgramOption{tea.WithOutput(out), tea.WithoutSignalHandler()}, opts...)...)
 	ended := make(chan struct{})
 	gone := make(chan struct{})
@@ -61,7 +63,7 @@ func showLive(c *camera, in *interrupts, done <-chan struct{}, out io.Writer, op
 		defer close(gone)
 		select {
 		case <-done:
-		case <-in.quitting:
+		case <-in.Quitting():
 		case <-ended:
 		}
 		p.Quit()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/wherryhq/wherry/cmd/wherry/internal/interrupt"
 )
 
 // TestMain starts the signal loop of package os/signal, which would else be among the goroutines of the first test.
@@ -97,8 +99,8 @@ func testLive(ctx context.Context, t *testing.T, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stopping, in := listen(ctx)
-	defer in.close()
+	stopping, in := interrupt.Listen(ctx)
+	defer in.Close()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -5,14 +5,16 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/wherryhq/wherry/cmd/wherry/internal/interrupt"
 )
 
 // showPlain writes a line for each second until done is closed or the user quits, and what happens in between at once.
-func showPlain(c *camera, in *interrupts, done <-chan struct{}, out io.Writer) {
+func showPlain(c *camera, in *interrupt.Requests, done <-chan struct{}, out io.Writer) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
 	p := plain{camera: c, out: out}
-	stopping := in.stopping
+	stopping := in.Stopping()
 	for {
 		select {
 		case <-t.C:
@@ -23,7 +25,7 @@ func showPlain(c *camera, in *interrupts, done <-chan struct{}, out io.Writer) {
 		case <-done:
 			p.news()
 			return
-		case <-in.quitting:
+		case <-in.Quitting():
 			return
 		}
 	}
