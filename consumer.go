@@ -185,7 +185,10 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 	if c == nil || c.source == nil {
 		return nil, &Error{Op: "consume", Err: errors.New("the consumer is nil or the zero value; make one with Consume")}
 	}
-	if err := errors.Join(c.source.err(), errors.Join(c.spec.errs...)); err != nil {
+	if err := c.mistakes(); err != nil {
+		return nil, err
+	}
+	if err := fleetOf(ctx).circle(c); err != nil {
 		return nil, c.fail(err)
 	}
 	r, err := c.open(ctx)
@@ -234,8 +237,28 @@ func (c *Consumer) open(ctx context.Context) (*running, error) {
 	return r, nil
 }
 
+// mistakes is everything that is wrong with the declaration.
+func (c *Consumer) mistakes() error {
+	if err := errors.Join(c.source.err(), errors.Join(c.spec.errs...)); err != nil {
+		return mistakes("consume", c.spec.name, err)
+	}
+	if c.deadLetterTopic() == c.source.topic.name {
+		return c.fail(fmt.Errorf("its dead letters would go to %s, where they came from: name another topic, or none (NoDeadLetters)",
+			c.source.topic.name))
+	}
+	return nil
+}
+
 func (c *Consumer) fail(err error) error {
 	return &Error{Op: "consume", Topic: c.spec.name, Err: err}
+}
+
+// deadLetterTopic is where the consumer's dead letters go, empty without.
+func (c *Consumer) deadLetterTopic() string {
+	if c.spec.noDeadLetters {
+		return ""
+	}
+	return c.deadLetterName()
 }
 
 // deadLetterName is where the consumer's dead letters go.

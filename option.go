@@ -86,7 +86,8 @@ func RetryWith(p RetryPolicy) PolicyOption {
 }
 
 // DeadLetterTo names the dead-letter topic, instead of the topic's name followed by ".dlq" (in a group: the topic's, the
-// group's name, ".dlq"). Two names on one topic, or on one consumer, are an error at start.
+// group's name, ".dlq"). Two names on one topic, or on one consumer, are an error at start, and so are dead letters that would
+// come back to their consumer, at once or by way of others of the same [Run].
 func DeadLetterTo(topic string) PolicyOption {
 	return policyOption(func(s *settings) { s.setDeadLetterTo(topic) })
 }
