@@ -122,7 +122,9 @@ func newConsumer[T any](s Source[T]) *Consumer {
 
 // fill sets the defaults of what no option set.
 func (c *consumeSpec) fill(s *sourceSpec) {
+	own := c.deadLetterTo
 	c.settings = c.over(s.topic.settings).filled()
+	c.fit(s, own)
 	if c.name == "" {
 		c.name = s.topic.name
 		if s.group != "" {
@@ -139,6 +141,26 @@ func (c *consumeSpec) fill(s *sourceSpec) {
 	}
 	if !c.graceSet {
 		c.grace = defaultGrace
+	}
+}
+
+// fit is what the source's manner of sharing means for the consumer, whose own dead-letter topic is the one given.
+func (c *consumeSpec) fit(s *sourceSpec, dead string) {
+	if s.manner.keeps() && c.batchSize > 0 {
+		c.failf("batches do not fit a sequence or a broadcast, whose messages are retried one at a time: use Consume")
+	}
+	switch {
+	case s.manner == broadcasting && dead != "":
+		c.failf("a broadcast has no dead letters, which would get a copy from every reader: name none (DeadLetterTo)")
+	case s.manner == broadcasting:
+		c.noDeadLetters, c.deadLetterTo = true, ""
+	case s.manner == sequenced:
+		if c.prefetch == 0 {
+			c.prefetch = sequencePrefetch
+		}
+		if p := s.sequence.onFailure; c.noDeadLetters && (p == FailAll || p == Park) {
+			c.failf("on failure %v: that needs dead letters, and there are none (NoDeadLetters)", p)
+		}
 	}
 }
 

@@ -150,6 +150,9 @@ func (h *healthState) snapshot(r *running) Health {
 		w.mu.Unlock()
 	}
 	blocked, refusal := r.blockedMoves()
+	if blocked == "" {
+		blocked = r.crowded()
+	}
 	pauses := r.c.pauseReasons()
 	h.mu.Lock()
 	defer h.mu.Unlock()

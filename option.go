@@ -15,6 +15,10 @@ type (
 	PublishOption interface{ applyPublish(p *publishSpec) }
 	// SourceOption fits [Queue] and [Group].
 	SourceOption interface{ applySource(s *sourceSpec) }
+	// SequenceOption fits [Sequence] and [GroupSequence].
+	SequenceOption interface{ applySequence(s *sourceSpec) }
+	// BroadcastOption fits [Broadcast].
+	BroadcastOption interface{ applyBroadcast(s *sourceSpec) }
 	// ConsumeOption fits [Consume].
 	ConsumeOption interface{ applyConsume(c *consumeSpec) }
 	// BatchOption fits [ConsumeBatch].
@@ -29,6 +33,8 @@ type (
 	EndpointOption interface {
 		PublishOption
 		SourceOption
+		SequenceOption
+		BroadcastOption
 		RedriveOption
 	}
 	// PolicyOption fits topics and consumers. A consumer's replaces its topic's.

@@ -78,7 +78,10 @@ func (w *worker) acceptLocked(got []*driver.Delivery) {
 	if w.tenures.any() {
 		w.dropEndedLocked()
 	}
-	if w.info.HasCount {
+	switch {
+	case w.seq != nil:
+		w.seq.takeInLocked()
+	case w.info.HasCount:
 		w.inspectLocked()
 	}
 }

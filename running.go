@@ -22,6 +22,7 @@ type running struct {
 	clock  clock
 	health healthState
 	fleet  *fleet
+	aside  asides
 
 	workers []*worker
 	retries *outlet // back to the source: the topic, or the group alone

@@ -72,6 +72,7 @@ type worker struct {
 	movers  [2]*mover
 	tenures tenures
 	leases  leases
+	seq     *sequencer // in place of the buffer where what fails is kept; else nil
 }
 
 func newWorker(r *running, recv driver.Receiver) *worker {
@@ -81,7 +82,9 @@ func newWorker(r *running, recv driver.Receiver) *worker {
 	w.linger = w.info.SettleLinger
 	setDefault(&w.linger, time.Millisecond)
 	w.window = w.credit
-	if w.info.HasCount && !w.info.Volatile {
+	if m := r.c.source.manner; m.keeps() {
+		w.seq = newSequencer(w, r.c.source)
+	} else if w.info.HasCount && !w.info.Volatile {
 		w.window = 1
 	}
 	w.extender, _ = recv.(driver.Extender)
@@ -136,6 +139,9 @@ func (w *worker) last(l *lane, s driver.Settlement) {
 	defer w.mu.Unlock()
 	w.recallLocked(l)
 	w.finishLocked(l)
+	if l.key != nil {
+		w.seq.endLocked(l, &s)
+	}
 	if s.Delivery != nil {
 		w.settleLocked(s)
 	}
@@ -190,6 +196,9 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 		return nil
 	}
 	w.finishLocked(l)
+	if l.key != nil {
+		w.seq.endLocked(l, &s)
+	}
 	if s.Delivery != nil {
 		w.settleLocked(s)
 		if len(w.out.batch) >= w.settleBatch {
@@ -208,10 +217,11 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			continue
 		}
 		if !w.isolating {
-			if d := w.popLocked(); d != nil {
+			if d := w.takeLocked(l); d != nil {
 				l.hold(d, w.r.clock.now())
 				w.lingerLocked()
 				w.wakeNextLocked()
+				d = l.shownOf(d)
 				w.mu.Unlock()
 				return d
 			}
@@ -231,7 +241,11 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			continue
 		}
 		w.pace.End()
-		w.receiveLocked(w.intake)
+		if w.seq != nil {
+			w.receiveLocked(w.seq.contextLocked(w.intake))
+		} else {
+			w.receiveLocked(w.intake)
+		}
 	}
 }
 
@@ -253,6 +267,22 @@ func (w *worker) tellTooLate(n int) {
 	w.r.emit(&SettleFailed{Origin: w.r.origin, Count: n, Err: errTooLate})
 }
 
+// takeLocked takes what the lane handles next, nil where there is nothing.
+func (w *worker) takeLocked(l *lane) *driver.Delivery {
+	if w.seq != nil {
+		return w.seq.takeLocked(l)
+	}
+	return w.popLocked()
+}
+
+// nothingLocked reports whether there is nothing for a lane to take.
+func (w *worker) nothingLocked() bool {
+	if w.seq != nil {
+		return !w.seq.any()
+	}
+	return w.head == len(w.buf)
+}
+
 // popLocked takes the first of the buffer.
 func (w *worker) popLocked() *driver.Delivery {
 	if w.head == len(w.buf) {
@@ -268,7 +298,7 @@ func (w *worker) popLocked() *driver.Delivery {
 // the broker and looks again. It must not be given here: the lock is given up meanwhile, another lane receives, and two
 // that receive overwrite each other's buffer.
 func (w *worker) roomLocked() bool {
-	w.starved = w.unsettled >= w.credit
+	w.starved = w.unsettled >= w.credit || w.seq != nil && w.seq.fullLocked()
 	return !w.starved && !w.r.closed.Load()
 }
 
@@ -301,8 +331,12 @@ func (w *worker) share(why string) {
 func (w *worker) stop() {
 	w.mu.Lock()
 	w.recallAllLocked()
+	stops := !w.stopped
 	w.stopped = true
 	n := w.dropBufferLocked()
+	if w.seq != nil && stops {
+		n = w.seq.stopLocked()
+	}
 	w.wakeAllLocked()
 	if w.owingLocked() {
 		w.flushLocked()

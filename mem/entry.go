@@ -87,7 +87,7 @@ func (e *entry) fill(r *driver.Record, size int) {
 // that is new, or was stripped.
 func isPlain(r *driver.Record) bool {
 	c := &r.Control
-	return len(r.Key)+len(r.Headers) == 0 && r.ID.Text == "" && c.Hold == nil && c.Failure == nil && c.Defers == 0 && c.Deferred == 0
+	return len(r.Key)+len(r.Headers) == 0 && r.ID.Text == "" && c.Hold == nil && c.Failure == nil && c.Defers == 0 && c.Deferred == 0 && !c.Redriven
 }
 
 // fillPlain sets what such a record has besides.
