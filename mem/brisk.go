@@ -59,7 +59,7 @@ func (q *queue) lookBrisk() {
 	b := &q.brisk
 	b.armed = false
 	switch {
-	case q.over != nil || b.m == nil || len(q.idle) == 0 || q.ready.n == 0:
+	case q.over != nil || b.m == nil || len(q.idle) == 0 || !q.anybodys():
 	case b.takes != b.seen:
 		q.armBrisk()
 	default:

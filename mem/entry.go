@@ -55,6 +55,10 @@ type entry struct {
 	kept    int           // what it adds to the free bytes of its queue, while it is free
 	end     time.Duration // when the lease ends
 	next    *entry        // what took its place, where late settlements are accepted
+	// Where receivers own keys: strand is that of an entry in hand, or that was released with a delay, and after is the
+	// next ready one of the key.
+	strand *strand
+	after  *entry
 }
 
 // newEntry returns an entry of a queue, to be filled.
