@@ -143,7 +143,7 @@ func (l *lane) round(s driver.Settlement) {
 	d := l.w.next(l, s)
 	for d != nil {
 		var o Outcome
-		if why := refuse(l.spec, d); why == 0 {
+		if why := refuse(l.spec, d); why == 0 || why == refusedAbandoned && l.spares() {
 			o = l.one(l, d)
 			if l.ctx.touched.Load() {
 				l.ctx.end(ErrReturned)

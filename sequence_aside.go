@@ -113,7 +113,7 @@ func (s *sequencer) relieveLocked(n *seqNode) {
 // crowdedLocked says why no more is received, empty where that is not so.
 func (s *sequencer) crowdedLocked() string {
 	switch {
-	case !s.fullLocked():
+	case !s.crampedLocked():
 		return ""
 	case s.crowded > 0 && s.example != nil:
 		return fmt.Sprintf("%d messages of the key %.64q wait for it, and no more are received", s.example.Value.n-1, s.example.Key())

@@ -37,6 +37,9 @@ type sequencer struct {
 
 	waiting int // all deliveries, in hand or not
 	bytes   int
+	// suspicious while what came last was delivered often: it is received alone, see suspect.go.
+	suspicious bool
+
 	crowded int      // keys with as many as may wait
 	example *seqNode // the last that became one
 	loose   *seqNode // the keys of one delivery each, in a list
@@ -63,6 +66,7 @@ type sequenceKey struct {
 	state keyState
 	lost  bool // its tenure ended while it was handled or moving: nothing follows
 	head  *driver.Delivery
+	alone bool // head was received alone
 	// shown is a copy of head with the attempts that were made in memory, nil at the first.
 	shown *driver.Delivery
 	err   error // of the last attempt
@@ -80,8 +84,9 @@ type sequenceKey struct {
 
 // A seqDelivery waits behind its key's first.
 type seqDelivery struct {
-	d    *driver.Delivery
-	next *seqDelivery
+	d     *driver.Delivery
+	alone bool
+	next  *seqDelivery
 }
 
 const maxSpareDeliveries = 1024
@@ -93,18 +98,19 @@ func newSequencer(w *worker, s *sourceSpec) *sequencer {
 // takeInLocked puts what was received behind its keys.
 func (s *sequencer) takeInLocked() {
 	w := s.w
+	alone := w.info.HasCount && s.inspectLocked()
 	for d := w.popLocked(); d != nil; d = w.popLocked() {
-		s.addLocked(d)
+		s.addLocked(d, alone)
 	}
 	w.buf, w.head = w.buf[:0], 0
 }
 
-func (s *sequencer) addLocked(d *driver.Delivery) {
+func (s *sequencer) addLocked(d *driver.Delivery, alone bool) {
 	s.waiting++
 	s.bytes += d.Size()
 	if !s.ordered || len(d.Key) == 0 {
 		n := s.keys.Loose()
-		n.Value.head, n.Value.n = d, 1
+		n.Value.head, n.Value.alone, n.Value.n = d, alone, 1
 		s.listLocked(n)
 		s.beginLocked(n)
 		return
@@ -112,12 +118,13 @@ func (s *sequencer) addLocked(d *driver.Delivery) {
 	n := s.keys.Get(d.Key)
 	if n == nil {
 		n = s.keys.Add(d.Key)
-		n.Value.head, n.Value.n = d, 1
+		n.Value.head, n.Value.alone, n.Value.n = d, alone, 1
 		s.beginLocked(n)
 		return
 	}
 	k := &n.Value
 	one := s.deliveryLocked(d)
+	one.alone = alone
 	if k.end == nil {
 		k.next = one
 	} else {
@@ -212,7 +219,7 @@ func (s *sequencer) dropHeadLocked(n *seqNode) {
 	if one == nil {
 		return
 	}
-	k.head, k.next = one.d, one.next
+	k.head, k.alone, k.next = one.d, one.alone, one.next
 	if k.next == nil {
 		k.end = nil
 	}
@@ -317,8 +324,13 @@ func (s *sequencer) contextLocked(intake context.Context) context.Context {
 	return s.receive
 }
 
-// fullLocked reports whether so much waits that no more is received.
+// fullLocked reports whether so much waits that no more is received, or a suspect is to be left alone.
 func (s *sequencer) fullLocked() bool {
+	return s.crampedLocked() || s.suspicious && s.activeLocked()
+}
+
+// crampedLocked reports whether as much waits as may.
+func (s *sequencer) crampedLocked() bool {
 	return s.ordered && (s.crowded > 0 || s.waiting >= s.spec.total || s.bytes >= s.spec.bytes || s.w.r.aside.full())
 }
 

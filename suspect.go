@@ -76,6 +76,38 @@ func (w *worker) isolateLocked(suspect int) {
 	}
 }
 
+// inspectLocked looks for suspects in what was received for a sequence, which cannot give the others back: where there is one the
+// next messages are received one at a time, each when no handler has another, until one comes that is none. It reports whether
+// what came is alone. Only such a message is given up for being delivered too often: what merely waited for its key was counted
+// by its broker too.
+func (s *sequencer) inspectLocked() (alone bool) {
+	w := s.w
+	alone = len(w.buf) == 1 && w.window == 1
+	least := w.r.c.spec.suspectedAfter()
+	s.suspicious = slices.ContainsFunc(w.buf, func(d *driver.Delivery) bool { return d.Delivered > least })
+	switch {
+	case s.suspicious:
+		w.window = 1
+	case w.started:
+		w.window = min(2*w.window, w.credit)
+	default:
+		w.window = w.credit
+	}
+	w.started = true
+	return alone
+}
+
+// activeLocked reports whether a handler has a message, or is about to get one.
+func (s *sequencer) activeLocked() bool {
+	return s.first != nil || slices.ContainsFunc(s.w.lanes, func(l *lane) bool { return l.key != nil })
+}
+
+// spares reports whether the lane handles a message that was delivered too often: one of a sequence that was not received alone,
+// or any under [Block], which gives up nothing but what was rejected.
+func (l *lane) spares() bool {
+	return l.key != nil && (!l.key.Value.alone || l.w.seq.spec.onFailure == Block)
+}
+
 // nextIsSuspectLocked reports whether the first of the buffer is to be handled alone.
 func (w *worker) nextIsSuspectLocked() bool {
 	return w.suspect != nil && w.head < len(w.buf) && w.buf[w.head] == w.suspect

@@ -82,9 +82,10 @@ func newWorker(r *running, recv driver.Receiver) *worker {
 	w.linger = w.info.SettleLinger
 	setDefault(&w.linger, time.Millisecond)
 	w.window = w.credit
-	if m := r.c.source.manner; m.keeps() {
+	if r.c.source.manner.keeps() {
 		w.seq = newSequencer(w, r.c.source)
-	} else if w.info.HasCount && !w.info.Volatile {
+	}
+	if w.info.HasCount && !w.info.Volatile {
 		w.window = 1
 	}
 	w.extender, _ = recv.(driver.Extender)
