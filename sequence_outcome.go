@@ -189,7 +189,7 @@ func (s *sequencer) forgetHeadLocked(n *seqNode) {
 	d := n.Value.head
 	s.forgetLocked(d)
 	s.w.tenures.settledLocked(d.Tenure)
-	s.removeLocked(n)
+	s.nextLocked(n)
 }
 
 // forgetLocked gives up a delivery without a word to the broker.

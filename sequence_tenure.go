@@ -3,27 +3,28 @@ package wherry
 import "github.com/wherryhq/wherry/driver"
 
 // endTenureLocked forgets what no handler has touched of a tenure that ends, and returns how many. It is not given back one by
-// one: what is unsettled of a tenure goes back as a whole, in order. Of what is in hand, or on its way to another topic, nothing
-// follows.
+// one: what is unsettled of a tenure goes back as a whole, in order. What came of the next tenure before this one's end was told
+// stands behind it, and stays.
 func (s *sequencer) endTenureLocked(tenure uint64) int {
 	count := 0
-	s.eachLocked(func(n *seqNode) {
-		if n.Value.head.Tenure == tenure {
-			count += s.loseLocked(n)
-		}
-	})
+	of := func(d *driver.Delivery) bool { return d.Tenure == tenure }
+	s.eachLocked(func(n *seqNode) { count += s.loseLocked(n, of) })
+	s.rouseLocked()
 	return count
 }
 
-// loseLocked forgets a key with all that no handler has touched, and returns how many.
-func (s *sequencer) loseLocked(n *seqNode) int {
+// loseLocked forgets what is lost of a key and no handler has touched, and returns how many. What is in hand, or on its way to
+// another topic, goes on.
+func (s *sequencer) loseLocked(n *seqNode, lost func(d *driver.Delivery) bool) int {
 	k := &n.Value
-	count := s.cutLocked(n, &k.next)
+	first := lost(k.head)
+	count := s.cutLocked(k, lost)
+	if !first {
+		return count
+	}
 	switch k.state {
 	case keyHandled, keyMoving:
-		s.waiting--
-		s.bytes -= k.head.Size()
-		k.n, k.lost = 0, true
+		k.lost = true
 		return count
 	case keyReady:
 		s.unreadyLocked(n)
@@ -32,27 +33,28 @@ func (s *sequencer) loseLocked(n *seqNode) int {
 	case keyNew:
 	}
 	s.forgetLocked(k.head)
-	s.dropHeadLocked(n)
-	s.removeLocked(n)
+	s.nextLocked(n)
 	return count + 1
 }
 
-// cutLocked forgets what waits behind a key's first, from the given place on.
-func (s *sequencer) cutLocked(n *seqNode, from **seqDelivery) int {
-	k := &n.Value
+// cutLocked forgets what is lost of what waits behind a key's first.
+func (s *sequencer) cutLocked(k *sequenceKey, lost func(d *driver.Delivery) bool) int {
 	count := 0
 	crowded := s.isCrowded(k)
-	for one := *from; one != nil; one = one.next {
+	k.end = nil
+	for at := &k.next; *at != nil; {
+		one := *at
+		if !lost(one.d) {
+			k.end = one
+			at = &one.next
+			continue
+		}
+		*at = one.next
 		s.waiting--
 		s.bytes -= one.d.Size()
 		s.forgetLocked(one.d)
 		k.n--
 		count++
-	}
-	*from = nil
-	k.end = nil
-	for one := k.next; one != nil; one = one.next {
-		k.end = one
 	}
 	if crowded && !s.isCrowded(k) {
 		s.crowded--
@@ -76,23 +78,19 @@ func (s *sequencer) unreadyLocked(n *seqNode) {
 	}
 }
 
-// loseOneLocked forgets a delivery whose lease is gone, if no handler has it, with what comes after it of its key, which would be
-// out of order.
+// loseOneLocked forgets a delivery whose lease is gone, if no handler has it, with what came after it of its key in the same
+// tenure, which would be out of order.
 func (s *sequencer) loseOneLocked(d *driver.Delivery) {
 	n := s.holderOf(d)
 	if n == nil {
 		return
 	}
-	if n.Value.head == d {
-		s.loseLocked(n)
-		return
-	}
-	for at := &n.Value.next; *at != nil; at = &(*at).next {
-		if (*at).d == d {
-			s.cutLocked(n, at)
-			return
-		}
-	}
+	after := n.Value.head == d
+	s.loseLocked(n, func(other *driver.Delivery) bool {
+		after = after || other == d
+		return after && other.Tenure == d.Tenure
+	})
+	s.rouseLocked()
 }
 
 // holderOf is the key that a delivery stands behind, nil where there is none.

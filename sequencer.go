@@ -64,7 +64,7 @@ const (
 // A sequenceKey is a key with what there is of it.
 type sequenceKey struct {
 	state keyState
-	lost  bool // its tenure ended while it was handled or moving: nothing follows
+	lost  bool // head's tenure ended while it was handled or moving
 	head  *driver.Delivery
 	alone bool // head was received alone
 	// shown is a copy of head with the attempts that were made in memory, nil at the first.
@@ -193,10 +193,6 @@ func (s *sequencer) any() bool { return s.first != nil }
 // nextLocked is called when the first of a key is done, and goes on with the key.
 func (s *sequencer) nextLocked(n *seqNode) {
 	k := &n.Value
-	if k.lost {
-		s.removeLocked(n)
-		return
-	}
 	s.dropHeadLocked(n)
 	if k.head == nil {
 		s.removeLocked(n)
@@ -214,7 +210,7 @@ func (s *sequencer) dropHeadLocked(n *seqNode) {
 		s.crowded--
 	}
 	k.n--
-	k.head, k.shown, k.err = nil, nil, nil
+	k.head, k.shown, k.err, k.lost = nil, nil, nil, false
 	one := k.next
 	if one == nil {
 		return
