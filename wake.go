@@ -54,7 +54,7 @@ func (w *worker) unstickLocked() {
 		}
 		return
 	}
-	if w.handled != w.seen {
+	if w.handled != w.seen && !w.pace.Late() {
 		w.armLingerLocked()
 		return
 	}

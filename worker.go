@@ -169,7 +169,7 @@ func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 	w.buf[at] = nil
 	w.head = at + 1
 	l.current, l.overran, l.lost = d, false, false
-	l.begin(w.r.clock.now())
+	l.begin(w.nowLocked())
 	if !w.lingering {
 		w.armLingerLocked()
 	}
@@ -219,7 +219,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 		}
 		if !w.isolating {
 			if d := w.takeLocked(l); d != nil {
-				l.hold(d, w.r.clock.now())
+				l.hold(d, w.nowLocked())
 				w.lingerLocked()
 				w.wakeNextLocked()
 				d = l.shownOf(d)
@@ -229,6 +229,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 		}
 		if w.receiving && w.info.Volatile && yields < w.yieldsLocked() {
 			yields++
+			w.lingerLocked() // who yields may be away for long, where others compute
 			w.yieldLocked()
 			continue
 		}
@@ -248,6 +249,15 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			w.receiveLocked(w.intake)
 		}
 	}
+}
+
+// nowLocked is when a handler starts. A reading of the clock is used again where all that came with it is done within
+// milliseconds. Elsewhere a lane that computes may keep the clock's timer from its processor, and a timeout would begin too early.
+func (w *worker) nowLocked() driver.Stamp {
+	if w.pace.Proven() {
+		return w.r.clock.now()
+	}
+	return driver.StampOf(time.Now())
 }
 
 // finishLocked notes that the lane has nothing in hand.

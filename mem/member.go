@@ -90,6 +90,9 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 	}
 	if contended {
 		m.pace.Begin(n)
+		if len(q.idle) > 0 && q.ready.n == 0 {
+			q.holdsOff()
+		}
 	}
 	m.lease(n)
 	if q.room.first != nil {

@@ -68,7 +68,7 @@ func (q *queue) settleDone(r *receiver, batch []driver.Settlement) []driver.Sett
 	for n < len(batch) {
 		s := &batch[n]
 		e := entryOf(s.Delivery)
-		if e == nil || e.owner != m || e.delivery.Token.B != s.Delivery.Token.B || m.tenure != s.Delivery.Tenure ||
+		if e == nil || e.q != q || e.owner != m || e.delivery.Token.B != s.Delivery.Token.B || m.tenure != s.Delivery.Tenure ||
 			s.Verdict != driver.Done {
 			break
 		}
