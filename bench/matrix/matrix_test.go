@@ -156,7 +156,7 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"parallel, 64 B, consumers 1, json  ", "unsupported: sequences", "cells", "about ",
+		"parallel, 64 B, consumers 1, json  ", "unsupported: flows", "cells", "about ",
 		"live       go-channel parallel, 64 B, consumers 32, bytesview, procs 1",
 	} {
 		if !strings.Contains(b.String(), want) {
