@@ -19,7 +19,9 @@ type reference struct {
 
 func (r *reference) finish(p uint64) {
 	r.top = max(r.top, p+1)
-	for r.finished[p] = true; r.finished[r.commit]; r.commit++ {
+	r.finished[p] = true
+	for r.finished[r.commit] {
+		r.commit++
 	}
 }
 

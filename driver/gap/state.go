@@ -16,12 +16,12 @@ var ErrState = errors.New("no state of this log at this position")
 
 // A state is the version, the runs and the check, all of them printable:
 //
-//	gap1 BAgAAC 3fK9aQ
+//	gap1 AA -CeyHB
 //
 // Each run is two numbers: how many positions lie between it and what is before it, the mark or another run, and how many it
 // has. Both are at least one, and one less is written. A number is written in digits of base 64, the lowest first; five bits
-// of a digit count and the sixth tells that another one follows. The check is a checksum of the log's name, of the commit
-// position and of all before it. A tracker without runs has the empty state.
+// of a digit count and the sixth tells that another one follows. The check is a checksum of the log's name, of all before it,
+// and of the commit position. A tracker without runs has the empty state.
 const (
 	version     = "gap1"
 	checkDigits = 6
@@ -94,11 +94,9 @@ func (t *Tracker) Restore(state string) error {
 	return nil
 }
 
-// check is the checksum of a state without it.
+// check is the checksum of a state without it. What is above the text in its memory is written over.
 func (t *Tracker) check(text []byte) uint32 {
-	var position [8]byte
-	binary.BigEndian.PutUint64(position[:], t.finished.mark)
-	return crc32.Update(crc32.Update(t.name, castagnoli, position[:]), castagnoli, text)
+	return crc32.Update(t.name, castagnoli, binary.BigEndian.AppendUint64(text, t.finished.mark))
 }
 
 // parseRuns reads runs above a mark.

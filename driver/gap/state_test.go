@@ -31,9 +31,9 @@ func TestState(t *testing.T) {
 		want string
 	}{
 		{"nothing above the mark", nil, ""},
-		{"one", []run{{101, 102}}, "gap1AAEk10zB"},
-		{"far", []run{{140, 150}, {152, 1_000_152}}, "gap1nBJB_xweDxp-DD"},
-		{"to the last", []run{{math.MaxUint64 - 1, math.MaxUint64}}, "gap158__________PAlJ0N6B"},
+		{"one", []run{{101, 102}}, "gap1AA-CeyHB"},
+		{"far", []run{{140, 150}, {152, 1_000_152}}, "gap1nBJB_xweJbwWDA"},
+		{"to the last", []run{{math.MaxUint64 - 1, math.MaxUint64}}, "gap158__________PANoqEwB"},
 	} {
 		got := string(with(Config{MaxState: 100}, 100, c.runs...).AppendState(nil))
 		if got != c.want {
@@ -55,7 +55,7 @@ func TestRestoreRefusesWhatIsNotItsOwn(t *testing.T) {
 	refused := map[string]string{
 		"foreign":           "consumer-1@host",
 		"json":              `{"offsets":[1,2]}`,
-		"newer":             "gap2" + good[4:],
+		"newer":             string(appendCheck([]byte("gap2AA"), New(cfg, 100).check([]byte("gap2AA")))),
 		"another log":       string(with(Config{MaxState: 100, Log: "orders-1"}, 100, runs...).AppendState(nil)),
 		"another position":  string(with(cfg, 101, runs...).AppendState(nil)),
 		"version only":      "gap1",
@@ -160,9 +160,9 @@ func TestStateIsCutAtTheFarEnd(t *testing.T) {
 // FuzzRestore: whatever stands beside a commit is refused, or is a state that is written just so.
 func FuzzRestore(f *testing.F) {
 	f.Add("", uint64(0))
-	f.Add("gap1AAEk10zB", uint64(100))
+	f.Add("gap1AA-CeyHB", uint64(100))
 	f.Add("AAAA", uint64(5))
-	f.Add("nBJB_xweD", uint64(math.MaxUint64-2000))
+	f.Add("nBJB_xweJ", uint64(math.MaxUint64-2000))
 	f.Add("gap2", uint64(1))
 	f.Fuzz(func(t *testing.T, text string, commit uint64) {
 		for _, state := range []string{text, sealed(commit, text)} {

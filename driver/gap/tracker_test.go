@@ -159,7 +159,7 @@ func TestRestoredWindowIsReadOn(t *testing.T) {
 	tr := gap.New(c, full.Commit())
 	assert.NoError(t, tr.Restore(string(full.AppendState(nil))))
 	assert.Equal(t, tr.Status().State, 100)
-	for p := uint64(0); p < 90; p++ {
+	for p := range uint64(90) {
 		assert.True(t, !tr.Paused(), "it reads what the state is about")
 		fresh, err := tr.Receive(p)
 		assert.NoError(t, err)
