@@ -116,8 +116,8 @@ func (t *Tracker) Receive(p uint64) (bool, error) {
 	return fresh, nil
 }
 
-// Done notes that a position in hand is finished. To finish it again changes nothing. An error matches [ErrNotInHand], and
-// changes nothing either.
+// Done notes that a position in hand is finished. To finish it again changes nothing, and so it is with all below the commit
+// position. An error matches [ErrNotInHand], and changes nothing either.
 func (t *Tracker) Done(p uint64) error {
 	if p >= t.next {
 		return fmt.Errorf("gap: done %d: %w: it was not received, the next is %d", p, ErrNotInHand, t.next)
