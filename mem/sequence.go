@@ -13,7 +13,9 @@ const (
 	// keyShare is the part of its prefetch that a receiver may have in hand of one key, so that a key that does not move
 	// leaves it credit for the others, and leastOfKey what it may have at least.
 	keyShare   = 4
-	leastOfKey = 32
+	leastOfKey = 64
+	// sortStep is how much is sorted in at once while nothing that can be taken was found.
+	sortStep = 64
 )
 
 // A mode is how receivers of a queue share it.
@@ -39,7 +41,8 @@ func mostOfKey(prefetch int) int { return max(leastOfKey, prefetch/keyShare) }
 //
 // Records without a key have no order among each other and no owner: any receiver may have any of them at any time.
 //
-// A receiver has at most a quarter of its Prefetch in hand of one key, and 32 where that is more.
+// A receiver has at most a quarter of its Prefetch in hand of one key, and 64 where that is more, so that a key which does not
+// move leaves it credit for others.
 //
 // A queue has either receivers that own keys or competing ones, and opening one beside those of the other manner is an
 // error. Once they are closed it may change. See [Broker.OpenGroup] for what the receiver can do.
@@ -193,7 +196,7 @@ func (s *strands) seek(of *seeking) *entry {
 			if s.q.ready.n == 0 {
 				return nil
 			}
-			s.sort(leastOfKey)
+			s.sort(sortStep)
 			continue
 		}
 		if own != nil && (!unowned || !s.turn) {
@@ -289,7 +292,7 @@ func (s *strands) waiter() *member {
 		if q.ready.n == 0 {
 			return nil
 		}
-		s.sort(leastOfKey)
+		s.sort(sortStep)
 	}
 }
 
