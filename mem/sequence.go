@@ -13,7 +13,11 @@ const (
 	// keyShare is the part of its prefetch that a receiver may have in hand of one key, so that a key that does not move
 	// leaves it credit for the others, and leastOfKey what it may have at least.
 	keyShare   = 4
-	leastOfKey = 32
+	leastOfKey = 64
+	// sortFirst is how much is sorted in when a receiver comes, at least: more than it takes, so that a key of which much waits
+	// is not in front of all others for long. sortStep is how much more while nothing that can be taken was found.
+	sortFirst = 1 << 10
+	sortStep  = 64
 )
 
 // A mode is how receivers of a queue share it.
@@ -39,7 +43,8 @@ func mostOfKey(prefetch int) int { return max(leastOfKey, prefetch/keyShare) }
 //
 // Records without a key have no order among each other and no owner: any receiver may have any of them at any time.
 //
-// A receiver has at most a quarter of its Prefetch in hand of one key, and 32 where that is more.
+// A receiver has at most a quarter of its Prefetch in hand of one key, and 64 where that is more, so that a key which does not
+// move leaves it credit for others.
 //
 // A queue has either receivers that own keys or competing ones, and opening one beside those of the other manner is an
 // error. Once they are closed it may change. See [Broker.OpenGroup] for what the receiver can do.
@@ -135,7 +140,7 @@ func (m *member) giveOwn(dst []*driver.Delivery) []*driver.Delivery {
 	if q.brisk.m == m {
 		sought.others = 0
 	}
-	s.sort(2 * space)
+	s.sort(max(sortFirst, 2*space))
 	var twice []*entry
 	for range space {
 		if !calm {
@@ -193,7 +198,7 @@ func (s *strands) seek(of *seeking) *entry {
 			if s.q.ready.n == 0 {
 				return nil
 			}
-			s.sort(leastOfKey)
+			s.sort(sortStep)
 			continue
 		}
 		if own != nil && (!unowned || !s.turn) {
@@ -289,7 +294,7 @@ func (s *strands) waiter() *member {
 		if q.ready.n == 0 {
 			return nil
 		}
-		s.sort(leastOfKey)
+		s.sort(sortStep)
 	}
 }
 

@@ -110,7 +110,7 @@ func (e *entry) check(r *receiver, d *driver.Delivery, now time.Duration) error 
 	case !e.with(r, d):
 		return errSettled
 	case now != 0 && e.end <= now:
-		e.expire()
+		e.lapse(now)
 		return errLease
 	default:
 		return nil

@@ -76,7 +76,7 @@ func (n named) find(r *receiver, d *driver.Delivery, now time.Duration) (*entry,
 	case m.tenure != d.Tenure:
 		return e, errSettled
 	case now != 0 && e.end <= now:
-		e.expire()
+		e.lapse(now)
 		return e, errLease
 	default:
 		return e, nil
