@@ -36,7 +36,7 @@ func (r *running) watch(ctx context.Context) {
 
 func (r *running) look(now time.Time) {
 	r.reportOverruns(now)
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		w.reach(now)
 	}
 	depth, known := r.waiting(now)
@@ -52,6 +52,10 @@ func (r *running) look(now time.Time) {
 		}
 	}
 	moved := handled != h.handled || !waits || !h.awaySince.IsZero() || r.paused.Load() || h.state != StateRunning
+	if h.worked && handled >= h.handled {
+		h.pace.add(handled-h.handled, now.Sub(h.looked))
+	}
+	h.looked, h.worked = now, waits && h.state == StateRunning && !r.paused.Load()
 	h.handled = handled
 	var recovered time.Duration
 	if moved {
@@ -91,7 +95,13 @@ func (r *running) waiting(now time.Time) (driver.Depth, bool) {
 	if fresh {
 		return depth, known
 	}
-	depth, known = r.depth()
+	return r.ask(now)
+}
+
+// ask asks the broker what waits, and notes the answer for all who want to know.
+func (r *running) ask(now time.Time) (driver.Depth, bool) {
+	depth, known := r.depth()
+	h := &r.health
 	h.mu.Lock()
 	h.asked, h.depth, h.depthKnown = now, depth, known
 	h.mu.Unlock()
@@ -102,7 +112,8 @@ func (r *running) waiting(now time.Time) (driver.Depth, bool) {
 func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint64, oldest *lane) {
 	waits = known && depth.Ready > 0
 	var since driver.Stamp
-	for _, w := range r.workers {
+	workers, handled := r.crew.all()
+	for _, w := range workers {
 		w.mu.Lock()
 		w.recallAllLocked()
 		waits = waits || w.unsettled > 0
@@ -125,6 +136,9 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 	if blocked, refusal := r.blockedMoves(); blocked != "" {
 		return blocked, refusal, ""
 	}
+	if missing, why, _ := r.missingWorkers(); missing != "" && busy == nil {
+		return missing, why, ""
+	}
 	if busy != nil {
 		w := busy.w
 		w.mu.Lock()
@@ -143,7 +157,7 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 			return text, "", stack
 		}
 	}
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		if waiter, ok := w.recv.(driver.Waiter); ok {
 			if why := waiter.Waiting(); why != "" {
 				return why, "", ""
@@ -165,7 +179,7 @@ func (r *running) reportOverruns(now time.Time) {
 	if timeout == never {
 		return
 	}
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		var over []*Overran
 		w.mu.Lock()
 		w.recallAllLocked()
