@@ -167,6 +167,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		case <-settled:
 		}
 	}()
+	paused := r.paused.Load() // and not waited for, though the pause may be over when that is asked again
 	emptied := !r.volatile || r.isFailed() || r.fleet.empty(r, over)
 	r.crew.freeze()
 	stopIntake()
@@ -189,7 +190,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		return r.failure
 	}
 	left := 0
-	if !emptied || r.volatile && r.paused.Load() {
+	if !emptied || r.volatile && (paused || r.paused.Load()) {
 		left = max(r.left()-messages, 0)
 	}
 	if handlers > 0 || left > 0 {
