@@ -3,8 +3,8 @@ package wherry
 import "time"
 
 const (
-	// rateParts and ratePart make the time that a rate is taken over.
-	rateParts = 30
+	// rateParts and ratePart make the time that a rate is taken over, half a minute, and one part that is not over yet.
+	rateParts = 31
 	ratePart  = time.Second
 )
 

@@ -40,7 +40,8 @@ func (r *running) look(now time.Time) {
 		w.reach(now)
 	}
 	depth, known := r.waiting(now)
-	waits, handled, busy := r.work(depth, known)
+	held, handled, busy := r.work()
+	waits := held > 0 || known && depth.Ready > 0
 
 	h := &r.health
 	h.mu.Lock()
@@ -55,7 +56,9 @@ func (r *running) look(now time.Time) {
 	if h.worked && handled >= h.handled {
 		h.pace.add(handled-h.handled, now.Sub(h.looked))
 	}
-	h.looked, h.worked = now, waits && h.state == StateRunning && !r.paused.Load()
+	// An answer of the broker that is used again does not say that something waits still.
+	h.worked = (held > 0 || waits && h.asked.Equal(now)) && h.state == StateRunning && !r.paused.Load()
+	h.looked = now
 	h.handled = handled
 	var recovered time.Duration
 	if moved {
@@ -108,15 +111,14 @@ func (r *running) ask(now time.Time) (driver.Depth, bool) {
 	return depth, known
 }
 
-// work says whether there is anything to do, how much was done, and which lane has been at it longest.
-func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint64, oldest *lane) {
-	waits = known && depth.Ready > 0
+// work says how much the workers hold, how much was done, and which lane has been at it longest.
+func (r *running) work() (held int, handled uint64, oldest *lane) {
 	var since driver.Stamp
 	workers, handled := r.crew.all()
 	for _, w := range workers {
 		w.mu.Lock()
 		w.recallAllLocked()
-		waits = waits || w.unsettled > 0
+		held += w.unsettled
 		handled += w.handled
 		for _, l := range w.lanes {
 			if l.started != 0 && (since == 0 || l.started < since) {
@@ -125,7 +127,7 @@ func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint
 		}
 		w.mu.Unlock()
 	}
-	return waits, handled, oldest
+	return held, handled, oldest
 }
 
 // publishFrame is how a stack names a publish that waits.
