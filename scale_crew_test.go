@@ -16,6 +16,16 @@ import (
 	"github.com/wherryhq/wherry/mem"
 )
 
+// turn sets the number and waits until the consumer has it.
+func (d *dial) turn(tb testing.TB, c *wherry.Consumer, n int) {
+	tb.Helper()
+	d.want.Store(int64(n))
+	time.Sleep(3 * dialEvery)
+	if got := c.Health().Workers; got != n {
+		tb.Fatalf("%d workers run, want %d", got, n)
+	}
+}
+
 // A worker that is removed keeps what its handlers have in hand for as long as they take, and gives the rest back.
 func TestRemovedWorkerFinishes(t *testing.T) {
 	t.Parallel()
@@ -278,7 +288,12 @@ func TestClosedBrokerEndsAllWorkers(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		assert.NoError(t, b.Close(t.Context()))
-		<-r.done
+		select {
+		case <-r.done:
+		case <-time.After(time.Minute):
+			_ = r.end()
+			t.Fatal("it goes on without its broker")
+		}
 		assert.ErrorIs(t, r.err, wherry.ErrClosed)
 		assert.Equal(t, time.Since(began), 0)
 	})

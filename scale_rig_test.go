@@ -118,15 +118,5 @@ func (d *dial) between(least, most int) wherry.ConsumerOption {
 		wherry.ScaleBy(d), wherry.ScaleEvery(dialEvery), wherry.ScaleAfter(0), wherry.ScaleCooldown(0))
 }
 
-// turn sets the number and waits until the consumer has it.
-func (d *dial) turn(tb testing.TB, c *wherry.Consumer, n int) {
-	tb.Helper()
-	d.want.Store(int64(n))
-	time.Sleep(3 * dialEvery)
-	if got := c.Health().Workers; got != n {
-		tb.Fatalf("%d workers run, want %d", got, n)
-	}
-}
-
 // done acknowledges.
 func done(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() }
