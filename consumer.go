@@ -47,6 +47,8 @@ type consumeSpec struct {
 	settings
 	name            string
 	workers         int
+	workersSet      bool
+	scale           *scaleSpec // nil: the number of workers is fixed
 	concurrency     int
 	prefetch        int
 	timeout         time.Duration
@@ -131,7 +133,7 @@ func (c *consumeSpec) fill(s *sourceSpec) {
 			c.name += "/" + s.group
 		}
 	}
-	c.workers = max(c.workers, 1)
+	c.fillWorkers(s)
 	c.concurrency = max(c.concurrency, 1)
 	setDefault(&c.timeout, defaultTimeout)
 	setDefault(&c.stallAfter, defaultStall)
@@ -222,6 +224,7 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 		err := r.run(ctx)
 		last := r.health.snapshot(r)
 		last.State, last.Ready, last.Since = StateStopped, false, time.Now()
+		last.Workers = 0
 		c.mu.Lock()
 		c.last, c.running = last, nil
 		c.disarmPausesLocked()
@@ -295,13 +298,17 @@ func (c *Consumer) deadLetterName() string {
 func (c *Consumer) openReceivers(ctx context.Context) ([]driver.Receiver, error) {
 	var rs []driver.Receiver
 	for i := range c.spec.workers {
-		// The prefetch is stated before the receiver can say that it is volatile; the smaller number is right for a
-		// broker that grants credit by it.
-		r, err := c.source.open(ctx, c.source.driver(c.spec.name, c.spec.credit(false)))
+		r, err := c.openReceiver(ctx)
 		if err != nil {
 			return rs, fmt.Errorf("open worker %d: %w", i+1, err)
 		}
 		rs = append(rs, r)
 	}
 	return rs, nil
+}
+
+// openReceiver opens one. The prefetch is stated before the receiver can say that it is volatile; the smaller number is
+// right for a broker that grants credit by it.
+func (c *Consumer) openReceiver(ctx context.Context) (driver.Receiver, error) {
+	return c.source.open(ctx, c.source.driver(c.spec.name, c.spec.credit(false)))
 }

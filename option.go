@@ -123,9 +123,10 @@ func Name(name string) ConsumerOption {
 	})
 }
 
-// Workers is the number of receivers, each with its lanes and its prefetch. Default 1.
+// Workers is the number of receivers, each with its lanes and its prefetch. Default 1. It is an error beside
+// [WorkersBetween].
 func Workers(n int) ConsumerOption {
-	return consumerOption(func(c *consumeSpec) { c.workers = c.atLeastOne("workers", n) })
+	return consumerOption(func(c *consumeSpec) { c.workers, c.workersSet = c.atLeastOne("workers", n), true })
 }
 
 // Concurrency is the number of handler calls that a worker has in flight at most. Default 1.

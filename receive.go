@@ -96,9 +96,11 @@ func (w *worker) receivedLocked(ctx context.Context, err error) time.Duration {
 	case ctx.Err() != nil:
 		return 0 // asked to stop, or a batch that is old enough
 	case errors.Is(err, ErrClosed):
-		w.r.fail(err)
-		// Every lane ends with the run; until it does there is nothing to ask.
+		// Every lane ends with the run or with its worker; until it does there is nothing to ask.
 		w.mu.Unlock()
+		if !w.r.crew.lose(w, err) {
+			w.r.fail(err)
+		}
 		<-w.intake.Done()
 		w.mu.Lock()
 		return 0

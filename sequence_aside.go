@@ -128,7 +128,7 @@ func (s *sequencer) crowdedLocked() string {
 
 // crowded says why a worker receives no more, empty where none does.
 func (r *running) crowded() string {
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		if w.seq == nil {
 			continue
 		}

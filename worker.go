@@ -30,6 +30,8 @@ type worker struct {
 	atOnce      int             // lanes that can run at the same time
 	lanesDone   chan struct{}   // closed when every lane returned
 	intake      context.Context //nolint:containedctx // A phase of the run: ends when nothing more is to be received.
+	patience    context.Context //nolint:containedctx // Ends before the intake where batches are hurried; see running.
+	quit        func()          // ends intake and patience of this worker alone
 	hand        context.Context //nolint:containedctx // A phase of the run: ends when the drain time is over.
 	settleBase  context.Context //nolint:containedctx // A phase of the run: ends when even settling must.
 	endSettling context.CancelFunc
@@ -115,6 +117,11 @@ func (w *worker) build() (err error) {
 // start starts the lanes and, beside them, what the receiver's abilities need.
 func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
 	w.begin(hand, intake)
+	w.launch(beside)
+}
+
+// launch is start of a worker that has begun.
+func (w *worker) launch(beside *sync.WaitGroup) {
 	var lanes sync.WaitGroup
 	for _, l := range w.lanes {
 		lanes.Add(1)
@@ -129,7 +136,13 @@ func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
 
 // begin readies the worker to receive.
 func (w *worker) begin(hand, intake context.Context) {
-	w.hand, w.intake = hand, intake
+	w.hand = hand
+	own, stop := context.WithCancel(intake)
+	w.intake, w.quit = own, stop
+	if hurried := w.r.patience; hurried != nil { // a loop is never hurried
+		patience, hurry := context.WithCancel(hurried)
+		w.patience, w.quit = patience, func() { hurry(); stop() }
+	}
 	w.settleBase, w.endSettling = context.WithCancel(context.WithoutCancel(hand))
 	w.out = w.freshLocked()
 }
@@ -339,7 +352,10 @@ func (w *worker) share(why string) {
 }
 
 // stop ends the intake: the buffer goes back, parked lanes end, others end after the delivery in their hands.
-func (w *worker) stop() {
+func (w *worker) stop() { w.end("stopping") }
+
+// end is stop for a reason. It may be called again.
+func (w *worker) end(why string) {
 	w.mu.Lock()
 	w.recallAllLocked()
 	stops := !w.stopped
@@ -354,7 +370,7 @@ func (w *worker) stop() {
 	}
 	w.mu.Unlock()
 	if n > 0 && w.r.listening() {
-		w.r.emit(&Released{Origin: w.r.origin, Count: n, Why: "stopping"})
+		w.r.emit(&Released{Origin: w.r.origin, Count: n, Why: why})
 	}
 }
 
