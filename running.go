@@ -33,6 +33,8 @@ type running struct {
 	hurry    context.CancelFunc
 
 	volatile bool
+	told     driver.Description // by what is open
+	alone    bool               // it is stopped while its fleet goes on, which forgets nothing
 	paused   atomic.Bool
 	closed   atomic.Bool   // by the fleet's quarantine
 	draining atomic.Bool   // the handlers' context has ended
@@ -74,6 +76,7 @@ func (r *running) open(ctx context.Context) error {
 	for _, recv := range receivers {
 		r.workers = append(r.workers, newWorker(r, recv))
 		r.volatile = r.volatile || recv.Info().Volatile
+		r.told = toldBy(r.retries, recv)
 	}
 	if err != nil || c.newLane == nil && c.newBulk == nil { // the latter is a loop, which is its own lane
 		return err
@@ -136,6 +139,7 @@ func (r *running) run(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-r.failed:
 	}
+	r.alone = errors.Is(context.Cause(ctx), errStoppedAlone)
 	err := r.stop(stopIntake, endHand)
 	stopWatching()
 	beside.Wait()
@@ -160,7 +164,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		case <-settled:
 		}
 	}()
-	emptied := !r.volatile || r.isFailed() || r.fleet.empty(r, over)
+	emptied := !r.volatile || r.alone || r.isFailed() || r.fleet.empty(r, over)
 	stopIntake()
 	for _, w := range r.workers {
 		w.stop()
@@ -181,7 +185,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		return r.failure
 	}
 	left := 0
-	if !emptied || r.volatile && r.paused.Load() {
+	if !emptied || r.volatile && !r.alone && r.paused.Load() {
 		left = max(r.left()-messages, 0)
 	}
 	if handlers > 0 || left > 0 {
