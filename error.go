@@ -35,6 +35,10 @@ var (
 
 	// ErrAlreadyRunning is a second Run of a consumer whose first has not returned.
 	ErrAlreadyRunning = errors.New("already running")
+	// ErrNoConsumer is a name that no consumer of a [Router] has.
+	ErrNoConsumer = errors.New("no consumer has this name")
+	// ErrStopping is an addition to a [Router] that is stopping.
+	ErrStopping = errors.New("the router is stopping")
 )
 
 // An Error says which operation on which topic failed. It is made once, where the error leaves the package, and unwraps

@@ -42,6 +42,7 @@ var (
 	_ driver.GroupSequencer = (*Broker)(nil)
 	_ driver.Inspector      = (*Broker)(nil)
 	_ driver.Declarer       = (*Broker)(nil)
+	_ driver.Describer      = (*Broker)(nil)
 )
 
 // New returns an empty broker. Mistakes in c are reported by every later call but Close, all of them together, so that

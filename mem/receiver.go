@@ -119,16 +119,7 @@ func (r *receiver) wiped() error {
 }
 
 // Info is the same for every receiver of a broker.
-func (r *receiver) Info() driver.Info {
-	return driver.Info{
-		SettleBatch:  settleBatch,
-		SettleLinger: settleLinger,
-		Lease:        r.b.cfg.Lease,
-		MaxDelay:     maxDelay,
-		HasCount:     !r.b.cfg.Weak.NoCount,
-		Volatile:     true,
-	}
-}
+func (r *receiver) Info() driver.Info { return r.b.info() }
 
 // Receive takes many deliveries under one lock, at most its fair share while other receivers of the queue wait.
 func (r *receiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
