@@ -42,7 +42,7 @@ func (f field) word(c *document.Cell) string {
 	case payload:
 		return given(c.Payload, func(n int) string { return quantity.Size(float64(n)) })
 	case consumers:
-		return given(c.Consumers, func(n int) string { return counted(n, "consumer") })
+		return given(c.Consumers, func(n int) string { return quantity.Count(n, "consumer") })
 	case workers:
 		return workersWord(c)
 	case prefetch:
@@ -57,7 +57,7 @@ func (f field) word(c *document.Cell) string {
 	case offered:
 		return given(c.Rate, func(n int) string { return quantity.Rate(float64(n)) + "/s" })
 	case procs:
-		return given(c.Procs, func(n int) string { return counted(n, "processor") })
+		return given(c.Procs, func(n int) string { return quantity.Count(n, "processor") })
 	default:
 		return ""
 	}
@@ -72,7 +72,7 @@ func workersWord(c *document.Cell) string {
 	case c.Consumers:
 		return "a worker each"
 	default:
-		return fmt.Sprintf("%s of %d", counted(c.Workers, "worker"), c.Consumers/c.Workers)
+		return fmt.Sprintf("%s of %d", quantity.Count(c.Workers, "worker"), c.Consumers/c.Workers)
 	}
 }
 
@@ -81,14 +81,6 @@ func given(n int, write func(int) string) string {
 		return ""
 	}
 	return write(n)
-}
-
-// counted writes a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
 }
 
 // subjects are the names of subjects as people write them. Others are written as the document has them.

@@ -84,7 +84,7 @@ func channelRatios(d *document.Document, b *document.Backend, p *document.Part) 
 	for _, k := range order {
 		s := selection{doc: d, backend: b, part: p}
 		figures = append(figures, s.ratioLines(groups[k], fmt.Sprintf("%s-ratio-%s-%dp", b.Name, slug(k.to), k.procs),
-			fmt.Sprintf("%s: rate over that of %s, %s", b.Name, withArticle(k.to), counted(k.procs, "processor"))))
+			fmt.Sprintf("%s: rate over that of %s, %s", b.Name, withArticle(k.to), quantity.Count(k.procs, "processor"))))
 	}
 	return figures
 }

@@ -163,16 +163,9 @@ func deviations(d *document.Document) string {
 	}
 	var b strings.Builder
 	for _, key := range order {
-		fmt.Fprintf(&b, "- %s (%s).\n", escaped(key), plural(counts[key], "row"))
+		fmt.Fprintf(&b, "- %s (%s).\n", escaped(key), quantity.Count(counts[key], "row"))
 	}
 	return b.String()
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // harness says what the benchmark itself adds to a message.

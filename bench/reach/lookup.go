@@ -75,12 +75,7 @@ func ratioLine(b bound, p *document.Part, cell string, r *document.Ratio, rows .
 	return b.line(cell, value{r.Low, r.Median, r.High}, processorTime(p, r.Of, r.To), from).doubted(p, r.Rounds)
 }
 
-func consumersOf(n int) string {
-	if n == 1 {
-		return "1 consumer"
-	}
-	return fmt.Sprintf("%d consumers", n)
-}
+func consumersOf(n int) string { return quantity.Count(n, "consumer") }
 
 // isLive reports whether a row is the plain live row of a subject.
 func isLive(r *document.Row, subject string, consumers, procs int) bool {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/load"
-	"github.com/wherryhq/wherry/cmd/wherry/internal/interrupt"
 )
 
 // benchCommand groups the commands of the benchmark. Each that measures writes into a results document; all others read
@@ -47,21 +46,6 @@ func (c *benchCellCommand) run(_ context.Context, s streams) int {
 	// interrupted. It goes by itself where nobody does.
 	signal.Ignore(syscall.SIGHUP)
 	return load.Child(c.Args, s.out)
-}
-
-// interruptible is a context that ends with the first interrupt. A second one quits.
-func interruptible(ctx context.Context) (context.Context, func()) {
-	ctx, requests := interrupt.Listen(ctx)
-	over := make(chan struct{})
-	go func() {
-		select {
-		case <-over:
-			requests.Close() // Not before, since it looks like a second interrupt.
-		case <-requests.Quitting():
-			os.Exit(statusInterrupted)
-		}
-	}()
-	return ctx, func() { close(over) }
 }
 
 // fail says what went wrong.

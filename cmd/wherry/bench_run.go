@@ -33,12 +33,11 @@ type benchRunCommand struct {
 // Help is shown below the flags' summary.
 func (*benchRunCommand) Help() string {
 	return `Each run is a process of its own. Its values go into a results document, in the place of those that it had for the
-part. A document is of one host, one Go version and one version of Wherry: it is never mixed. Ctrl-C keeps
-the cells that are finished and names those that are missing.
+part. A document is of one host, one Go version and one version of Wherry: it is never mixed.
 
   wherry bench run mem --dry-run
   wherry bench run mem --quick --out quick.json
-  wherry bench run mem --only 'flow=parallel payload=64 consumers=1,2' --out few.json`
+  wherry bench run mem --only 'flow=parallel payload=1KiB consumers=1,2' --out few.json` + keeps
 }
 
 func (c *benchRunCommand) run(ctx context.Context, s streams) int {
@@ -121,7 +120,10 @@ type benchCodeCommand struct {
 func (*benchCodeCommand) Help() string {
 	return `What a message costs is the slope between N and 2N messages of a process under valgrind, and of its allocations: no
 other load on the machine changes it. It needs the go command, valgrind, and a clone of the repository to work in.
---only takes names of scenarios, which --dry-run lists.`
+--only takes names of scenarios, which --dry-run lists, in words or with hyphens.
+
+  wherry bench code --dry-run
+  wherry bench code --only 'live, consume-json' --out few.json` + keeps
 }
 
 func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
@@ -174,7 +176,10 @@ type benchPeersCommand struct {
 // Help is shown below the flags' summary.
 func (*benchPeersCommand) Help() string {
 	return `The programs of the peers are built first, from a clone of the repository to work in: those in Go by the go command,
-those in Rust by cargo. A peer whose tools are missing has that as its reason, and no number.`
+those in Rust by cargo. A peer whose tools are missing has that as its reason, and no number.
+
+  wherry bench peers --dry-run
+  wherry bench peers --only 'method=live consumers=1 procs=2' --out few.json` + keeps
 }
 
 func (c *benchPeersCommand) run(ctx context.Context, s streams) int {

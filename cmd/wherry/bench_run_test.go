@@ -36,7 +36,7 @@ func TestBenchRun(t *testing.T) {
 		t.Fatalf("status %d\n%s\n%s", r.status, r.out, r.errs)
 	}
 	part := read(t, out).Backend("mem").Matrix
-	if len(part.Rows) != 2 || !part.Provenance.Quick || !strings.Contains(r.out, "2 cells, 0 of them without a value") {
+	if len(part.Rows) != 2 || !part.Provenance.Quick || !strings.Contains(r.out, "2 cells, 0 without a value") {
 		t.Errorf("%d rows of %+v, and said was:\n%s", len(part.Rows), part.Provenance, r.out)
 	}
 	if log, err := os.ReadFile(strings.TrimSuffix(out, ".json") + ".log"); err != nil || !strings.Contains(string(log), "[2/2] ") {
@@ -110,7 +110,7 @@ func TestBenchInterrupted(t *testing.T) {
 		return status, p.text.String()
 	}
 	status, errs := interrupted("steps, about")
-	if _, err := os.Stat(out); err == nil || !strings.Contains(errs, "nothing was measured") || status != statusInterrupted {
+	if _, err := os.Stat(out); err == nil || !strings.Contains(errs, "mem/matrix: nothing is written: interrupted before the first run was over") || status != statusInterrupted {
 		t.Errorf("interrupted before anything was measured: status %d, said was:\n%s", status, errs)
 	}
 	status, errs = interrupted("[1/2]")
@@ -133,8 +133,28 @@ func TestBenchInterrupted(t *testing.T) {
 	if r := bench(t, quick(out)...); r.status != 0 {
 		t.Fatal(r.errs)
 	}
-	if _, errs = interrupted("[1/2]"); !strings.Contains(errs, "the old document is "+strings.TrimSuffix(out, "json")) {
-		t.Errorf("the old document is lost:\n%s", errs)
+	whole := read(t, out).Backends[0].Matrix.Seal
+	if _, errs = interrupted("[1/2]"); !strings.Contains(errs, "mem/matrix of "+out+" stays as it was") || read(t, out).Backends[0].Matrix.Seal != whole {
+		t.Errorf("the whole part is gone:\n%s", errs)
+	}
+}
+
+// TestBenchInterruptedLate ends a turn before any of its cells has all of its runs.
+func TestBenchInterruptedLate(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "results.json")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := &pull{at: "[1/", end: cancel}
+	args := []string{"bench", "run", "mem", "--only", "subject=harness", "--out", out}
+	status := run(ctx, args, streams{in: strings.NewReader(""), out: new(bytes.Buffer), errs: p})
+	log := strings.TrimSuffix(out, ".json") + ".log"
+	want := "nothing is written: interrupted after 1 run, and no cell had all of its runs; what each came to is in " + log
+	if status != statusInterrupted || !strings.Contains(p.text.String(), want) {
+		t.Errorf("status %d, said was:\n%s", status, p.text.String())
+	}
+	if data, err := os.ReadFile(log); err != nil || !strings.Contains(string(data), "/s") {
+		t.Errorf("the log does not have the figure: %s, %v", data, err)
 	}
 }
 
