@@ -145,7 +145,7 @@ func (l Line) doubted(p *document.Part, rounds int) Line {
 	case p.Provenance.Quick:
 		l.Verdict, l.Width = NotDecided, "a quick run is no result"
 	case rounds < fewestRounds:
-		l.Verdict, l.Width = NotDecided, "too few rounds for an interval"
+		l.Verdict, l.Width = NotDecided, "too few runs for an interval"
 	}
 	return l
 }
