@@ -164,7 +164,7 @@ type Extra struct {
 }
 
 // A Ratio compares two rows of a part that were run in turn: the median over rounds of the paired ratios of their rates,
-// with a 95 % bootstrap interval.
+// with a 95 % bootstrap interval, which of few rounds is their range: see [Ratio.Interval].
 type Ratio struct {
 	Of     Cell    `json:"of"`
 	To     Cell    `json:"to"`

@@ -95,16 +95,13 @@ func cells(r *document.Row) []string {
 
 func rateCells(r *document.Row) []string {
 	s := r.Summary
-	efficiency, also := "", ""
-	if s.Efficiency != nil {
-		efficiency = quantity.Times(*s.Efficiency)
-	}
+	also := ""
 	if r.Extra != nil {
 		also = extra(r.Extra)
 	}
 	return []string{
 		quantity.Whole(float64(len(r.Runs))), quantity.Whole(s.Worst), quantity.Whole(s.Median), quantity.Whole(s.Best),
-		quantity.Duration(s.CPU), quantity.Size(float64(s.PeakRSS)), efficiency, also,
+		quantity.Duration(s.CPU), quantity.Size(float64(s.PeakRSS)), efficiency(r), also,
 	}
 }
 

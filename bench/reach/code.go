@@ -27,7 +27,7 @@ func countLine(p *document.Part, goal bound, cell string, r *document.Row, amoun
 	half := r.Code.Instructions * r.Code.Spread
 	mid := amount(r.Code)
 	return goal.line(cell, value{mid - half, mid, mid + half}, allocations(r.Code),
-		"counted, "+charts.Name(&r.Cell)).doubted(p, len(r.Code.Runs))
+		"counted, "+charts.Name(&r.Cell)).of(runsOf(r)).doubted(p, len(r.Code.Runs))
 }
 
 func all(c *document.Code) float64 { return c.Instructions }
@@ -94,8 +94,11 @@ func blocksLine(b *document.Backend, name string) Line {
 	lowOf, highOf := blocks(r.Code)
 	lowOver, highOver := blocks(over.Code)
 	v := value{whole(lowOf - highOver), whole(r.Code.Allocations - over.Code.Allocations), whole(highOf - lowOver)}
-	return goal.line(cell, v, "", "counted, "+charts.Name(&r.Cell)).doubted(b.Code, min(len(r.Code.Runs), len(over.Code.Runs)))
+	return goal.line(cell, v, "", "counted, "+charts.Name(&r.Cell)).of(runsOf(r)).doubted(b.Code, min(len(r.Code.Runs), len(over.Code.Runs)))
 }
+
+// runsOf says that an interval is the spread of the runs of a count.
+func runsOf(r *document.Row) string { return "spread of " + quantity.Count(len(r.Code.Runs), "run") }
 
 // blocks are the fewest and the most allocations per message of the runs of a count.
 func blocks(c *document.Code) (low, high float64) {
@@ -109,10 +112,8 @@ func blocks(c *document.Code) (low, high float64) {
 
 // whole leaves out the blocks that the runtime takes for itself: a few in a run, of thousands of messages.
 func whole(allocations float64) float64 {
-	if math.Abs(allocations) < 0.001 {
-		return 0
-	}
-	return allocations
+	const thousandths = 1000
+	return math.Round(allocations*thousandths) / thousandths
 }
 
 // middlewareCost is what each middleware adds.
@@ -142,8 +143,8 @@ func middlewareLine(b *document.Backend, name string, r *document.Row) Line {
 	}
 	half := r.Code.Instructions * r.Code.Spread / times
 	mid := *r.Code.More / times
-	line := goal.line("middleware "+name, value{mid - half, mid, mid + half}, allocations(r.Code), "counted, "+charts.Name(&r.Cell))
-	return line.doubted(b.Code, len(r.Code.Runs))
+	line := goal.line("middleware "+strings.ReplaceAll(name, "-", " "), value{mid - half, mid, mid + half}, allocations(r.Code), "counted, "+charts.Name(&r.Cell))
+	return line.of(runsOf(r)).doubted(b.Code, len(r.Code.Runs))
 }
 
 // decode is what the fastest codec takes to decode the body. It may be more where the service keeps up all the same.

@@ -3,7 +3,6 @@ package reach
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/wherryhq/wherry/bench/charts"
 	"github.com/wherryhq/wherry/bench/document"
@@ -62,7 +61,7 @@ func latencyOver(b *document.Backend) []Line {
 		v, runs := ofRuns(ours/theirs, quotients(of.Load.P99sFromSend, to.Load.P99sFromSend))
 		line := goal.line(cell, v,
 			fmt.Sprintf("%s against %s; from the intended time %s", quantity.Duration(ours), quantity.Duration(theirs), intended),
-			charts.Name(&of.Cell)+" over shove").ofRuns(runs)
+			charts.Name(&of.Cell)+" over shove").of(rangeOf(runs, "run"))
 		lines = append(lines, line.doubted(b.Peers, runs))
 	}
 	return lines
@@ -77,14 +76,18 @@ func ofRuns(one float64, each []float64) (v value, runs int) {
 	return value{each[0], each[(len(each)-1)/2], each[len(each)-1]}, len(each)
 }
 
-// ofRuns says how many runs the interval of a line is the range of.
-func (l Line) ofRuns(runs int) Line {
-	text := "the figure of one run"
-	if runs > 1 {
-		text = fmt.Sprintf("the range of %d runs", runs)
-	}
-	l.Beside = strings.TrimPrefix(l.Beside+"; "+text, "; ")
+// of says what the interval of a line is of.
+func (l Line) of(interval string) Line {
+	l.Of = interval
 	return l
+}
+
+// rangeOf says that an interval is the range of so many things.
+func rangeOf(n int, thing string) string {
+	if n == 1 {
+		return "one " + thing
+	}
+	return fmt.Sprintf("lowest and highest of %d %ss", n, thing)
 }
 
 // quotients are those of the runs of the same round, or nothing where one of two rungs does not have each of its runs.
@@ -129,7 +132,7 @@ func latencyAt(b *document.Backend) []Line {
 			continue
 		}
 		v, runs := ofRuns(float64(r.Load.Latency.P99), floats(r.Load.P99s))
-		line := goal.line(p.cell, v, "", charts.Name(&r.Cell)).ofRuns(runs)
+		line := goal.line(p.cell, v, "", charts.Name(&r.Cell)).of(rangeOf(runs, "run"))
 		lines = append(lines, line.doubted(p.part, runs))
 	}
 	return lines

@@ -72,7 +72,7 @@ func ratioLine(b bound, p *document.Part, cell string, r *document.Ratio, rows .
 		return b.missing(cell, "the rows were not measured in turn")
 	}
 	from := charts.Name(&r.Of) + " over " + charts.Subject(r.To.Subject)
-	return b.line(cell, value{r.Low, r.Median, r.High}, processorTime(p, r.Of, r.To), from).doubted(p, r.Rounds)
+	return b.line(cell, value{r.Low, r.Median, r.High}, processorTime(p, r.Of, r.To), from).of(r.Interval()).doubted(p, r.Rounds)
 }
 
 func consumersOf(n int) string { return quantity.Count(n, "consumer") }

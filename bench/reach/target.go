@@ -25,6 +25,7 @@ type Line struct {
 	Bound   string // as "≥ 1×"
 	Value   string // the median with its interval; the reason where it was not measured
 	Width   string // half the interval, relative to the median
+	Of      string // what the interval is of: rounds, runs
 	Verdict Verdict
 	Beside  string // what else was measured of the cell: processor time per message
 	From    string // the rows that decide
@@ -144,6 +145,8 @@ func (l Line) doubted(p *document.Part, rounds int) Line {
 	switch {
 	case p.Provenance.Quick:
 		l.Verdict, l.Width = NotDecided, "a quick run is no result"
+	case rounds == 1:
+		l.Verdict, l.Width = NotDecided, "one run has no interval"
 	case rounds < fewestRounds:
 		l.Verdict, l.Width = NotDecided, "too few runs for an interval"
 	}

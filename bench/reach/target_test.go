@@ -239,8 +239,8 @@ func TestOneRunOfALoadDecidesNothing(t *testing.T) {
 			if l.Value == "not sustained" {
 				continue
 			}
-			if l.Verdict != NotDecided || l.Width != "too few runs for an interval" || !strings.Contains(l.Beside, "the figure of one run") {
-				t.Errorf("%s, %s: %s, %q, %q", l.Figure, l.Cell, l.Verdict, l.Width, l.Beside)
+			if l.Verdict != NotDecided || l.Width != "one run has no interval" || l.Of != "one run" {
+				t.Errorf("%s, %s: %s, %q, %q", l.Figure, l.Cell, l.Verdict, l.Width, l.Of)
 			}
 		}
 	}
@@ -258,8 +258,8 @@ func TestRangeOfRunsDecides(t *testing.T) {
 	}{{900_000, Reached}, {1_100_000, NotDecided}} {
 		r.Load.Runs, r.Load.P99s = 5, []int64{c.slowest, 100_000, 200_000, 300_000, 150_000}
 		l := lines(t, d, "dispatch latency at 100 k/s, p99 from the intended time")[1]
-		if l.Verdict != c.want || !strings.HasPrefix(l.Value, "200 µs (100 µs to ") || l.Beside != "the range of 5 runs" {
-			t.Errorf("%s: %s, %q, %q", l.Cell, l.Verdict, l.Value, l.Beside)
+		if l.Verdict != c.want || !strings.HasPrefix(l.Value, "200 µs (100 µs to ") || l.Of != "lowest and highest of 5 runs" {
+			t.Errorf("%s: %s, %q, %q", l.Cell, l.Verdict, l.Value, l.Of)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/bench/quantity"
 )
 
@@ -156,6 +157,9 @@ func timed(rows []document.Row) grid {
 			})
 			if s.Efficiency != nil {
 				values[5] = quantity.Times(*s.Efficiency)
+				if matrix.Implausible(r) {
+					values[5] += "?"
+				}
 			}
 			if r.Extra != nil {
 				values[6] = quantity.Number(r.Extra.BusiestShare*100) + " %"
@@ -226,11 +230,12 @@ func counted(rows []document.Row) grid {
 }
 
 func ratios(all []document.Ratio) grid {
-	g := grid{headers: []string{"rate of", "over that of", "median", "95 % interval", "rounds"}, texts: 2}
-	for _, r := range all {
+	g := grid{headers: []string{"rate of", "over that of", "median", "low to high", "which is"}, texts: 2}
+	for i := range all {
+		r := &all[i]
 		g.rows = append(g.rows, []string{
 			r.Of.String(), r.To.String(), quantity.Times(r.Median),
-			quantity.Number(r.Low) + " to " + quantity.Number(r.High), strconv.Itoa(r.Rounds),
+			quantity.Number(r.Low) + " to " + quantity.Number(r.High), r.Interval(),
 		})
 	}
 	return g
