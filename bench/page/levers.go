@@ -60,7 +60,7 @@ var (
 	cpuColumn        = column{"CPU per message", func(r *document.Row) string { return quantity.Duration(r.Summary.CPU) }}
 	peakColumn       = column{"peak memory", func(r *document.Row) string { return quantity.Size(float64(r.Summary.PeakRSS)) }}
 	efficiencyColumn = column{"efficiency", func(r *document.Row) string { return efficiency(r) }}
-	busiestColumn = column{"the busiest worker had", func(r *document.Row) string {
+	busiestColumn    = column{"the busiest worker had", func(r *document.Row) string {
 		if r.Extra == nil {
 			return ""
 		}

@@ -99,28 +99,45 @@ func dirty(is bool) string {
 	return ""
 }
 
-// remarks are what the tables have no room for.
+// remarks are what the tables have no room for: the reasons of missing values and the notes, those of the same text together.
 func remarks(w io.Writer, rows []document.Row) {
-	first := true
-	line := func(format string, args ...any) {
-		if first {
-			fmt.Fprintln(w)
+	var order []string
+	groups := map[string][]string{}
+	add := func(text, cell string) {
+		if groups[text] == nil {
+			order = append(order, text)
 		}
-		first = false
-		fmt.Fprintf(w, format, args...)
+		groups[text] = append(groups[text], cell)
 	}
 	for i := range rows {
 		r := &rows[i]
+		name := string(r.Method) + " " + r.Cell.String()
 		if r.NotShown != nil {
-			line("%s  %s %s: %s, %s\n", notShown, r.Method, r.Cell, r.NotShown.Code, r.NotShown.Text)
+			add(fmt.Sprintf("%s  %s, %s", notShown, r.NotShown.Code, r.NotShown.Text), name)
 		}
 		if r.Load != nil && r.Load.Withheld != nil {
-			line("%s  %s %s, from the intended time: %s, %s\n", notShown, r.Method, r.Cell, r.Load.Withheld.Code, r.Load.Withheld.Text)
+			add(fmt.Sprintf("%s  from the intended time: %s, %s", notShown, r.Load.Withheld.Code, r.Load.Withheld.Text), name)
 		}
 		for _, note := range r.Notes {
-			line("note %s %s: %s\n", r.Method, r.Cell, note)
+			add("note "+note, name)
 		}
 	}
+	if len(order) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, text := range order {
+		fmt.Fprintf(w, "%s: %s\n", text, some(groups[text]))
+	}
+}
+
+// named is how many cells a remark names. Of more it names the first, and tells how many there are.
+const named = 4
+
+func some(cells []string) string {
+	if len(cells) <= named {
+		return strings.Join(cells, "; ")
+	}
+	return fmt.Sprintf("%s, and %d more rows", cells[0], len(cells)-1)
 }
 
 // cellHeaders are the columns of what cell writes.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/load"
+	"github.com/wherryhq/wherry/bench/page"
 )
 
 // benchCommand groups the commands of the benchmark. Each that measures writes into a results document; all others read
@@ -70,7 +72,17 @@ func readResults(name string) (*document.Document, error) {
 	if invalid, ok := errors.AsType[*document.InvalidError](err); ok {
 		return nil, fmt.Errorf("%s is no valid results document:\n%w", name, invalid)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: measure one with 'wherry bench run mem --out %s', or name another; that of the repository is %s",
+			err, name, page.Source)
+	}
 	return d, err
+}
+
+// misuse says what is wrong with what a command was told.
+func misuse(s streams, err error) int {
+	fail(s, err)
+	return statusUsage
 }
 
 // module is the line that go.mod of the repository begins with.

@@ -20,7 +20,7 @@ import (
 
 // measuring is what all commands that measure are told.
 type measuring struct {
-	Out    string `help:"The results document. Default results.json." default:"results.json" placeholder:"FILE"`
+	Out    string `help:"The results document, beside which its log is kept, with .log for .json. Default results.json." default:"results.json" placeholder:"FILE"`
 	Fresh  bool   `help:"Begin a new document. The old one is moved aside, with the time in its name."`
 	Only   string `help:"Measure these cells only, such as 'flow=parallel payload=64 consumers=1,2'." placeholder:"WHICH"`
 	Quick  bool   `help:"Measure each cell once and shortly. What comes of it is no result, and says so."`
@@ -50,9 +50,12 @@ type task struct {
 
 func (t *task) name() string { return t.backend + "/" + t.part }
 
-// words are those of a text, between blanks or commas.
-func words(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
+// tree is the clone whose programs are built, which a dry run does without.
+func (m *measuring) tree() (string, error) {
+	if m.DryRun {
+		return "", nil
+	}
+	return repository()
 }
 
 // measure runs tasks and writes their rows into the document.

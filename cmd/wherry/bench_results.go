@@ -36,7 +36,7 @@ func (m *measuring) open(ctx context.Context, quits *quitter, here document.Host
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return nil, fmt.Errorf("%w\nrepair it, write to another file (--out), or begin a new document (--fresh)", err)
+			return nil, fmt.Errorf("%w\nnothing is written into it: write to another file (--out), or begin a new document (--fresh)", err)
 		default:
 			r.document = d
 		}
@@ -66,8 +66,8 @@ func (r *results) fits(ctx context.Context, t *task) error {
 		}
 	}
 	if lost > 0 {
-		return fmt.Errorf("%s has %d cells of %s, and %d of them are not measured now: they would be lost."+
-			" Write to another file (--out), or begin a new document (--fresh)", r.name, len(old.Rows), t.name(), lost)
+		return fmt.Errorf("%s has %s of %s, and %d of them are not measured now: they would be lost."+
+			" Write to another file (--out), or begin a new document (--fresh)", r.name, quantity.Count(len(old.Rows), "cell"), t.name(), lost)
 	}
 	return nil
 }

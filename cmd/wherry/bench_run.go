@@ -16,6 +16,7 @@ import (
 	"github.com/wherryhq/wherry/bench/load"
 	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/bench/progress"
+	"github.com/wherryhq/wherry/bench/quantity"
 	"github.com/wherryhq/wherry/bench/versus"
 )
 
@@ -43,7 +44,7 @@ part. A document is of one host, one Go version and one version of Wherry: it is
 func (c *benchRunCommand) run(ctx context.Context, s streams) int {
 	backend, err := matrix.Named(c.Backend)
 	if err != nil {
-		return fail(s, err)
+		return misuse(s, err)
 	}
 	all := map[string][]matrix.Spec{document.MatrixPart: matrix.Matrix(backend), document.LeversPart: matrix.Levers(backend)}
 	var asked []matrix.Spec
@@ -52,7 +53,7 @@ func (c *benchRunCommand) run(ctx context.Context, s streams) int {
 	}
 	left, err := matrix.Only(asked, c.Only)
 	if err != nil {
-		return fail(s, err)
+		return misuse(s, err)
 	}
 	var tasks []task
 	for _, name := range c.Part {
@@ -127,19 +128,18 @@ other load on the machine changes it. It needs the go command, valgrind, and a c
 }
 
 func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
-	tree, err := repository()
+	scenarios := codecost.Scenarios()
+	named, err := scenariosOf(c.Only, scenarios)
+	if err != nil {
+		return misuse(s, err)
+	}
+	tree, err := c.tree()
 	if err != nil {
 		return fail(s, err)
 	}
-	options := codecost.Options{Tree: tree, Only: words(c.Only)}
+	options := codecost.Options{Tree: tree, Only: named}
 	if c.Quick {
 		options.Runs = 1
-	}
-	scenarios := codecost.Scenarios()
-	for _, name := range options.Only {
-		if !slices.ContainsFunc(scenarios, func(s codecost.Scenario) bool { return s.Name == name }) {
-			return fail(s, fmt.Errorf("there is no scenario %q; --dry-run lists them", name))
-		}
 	}
 	if len(options.Only) > 0 {
 		scenarios = slices.DeleteFunc(scenarios, func(s codecost.Scenario) bool { return !slices.Contains(options.Only, s.Name) })
@@ -155,7 +155,7 @@ func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
 			for _, scenario := range scenarios {
 				fmt.Fprintln(w, scenario.Name)
 			}
-			_, err := fmt.Fprintf(w, "%d scenarios, about %v\n", len(scenarios), options.Expected().Round(time.Second))
+			_, err := fmt.Fprintf(w, "%s, about %v\n", quantity.Count(len(scenarios), "scenario"), options.Expected().Round(time.Second))
 			return err
 		},
 		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
@@ -166,6 +166,29 @@ func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
 		t.cells = append(t.cells, scenario.Cell())
 	}
 	return c.measure(ctx, s, []task{t})
+}
+
+// scenariosOf are the names of the scenarios that a text names, between blanks or commas: with the hyphens that they have, or
+// with blanks in their place. The longest name is meant, as "consume json" before "consume".
+func scenariosOf(text string, all []codecost.Scenario) ([]string, error) {
+	known := func(name string) bool {
+		return slices.ContainsFunc(all, func(s codecost.Scenario) bool { return s.Name == name })
+	}
+	var names []string
+	for group := range strings.SplitSeq(text, ",") {
+		for words := strings.Fields(group); len(words) > 0; {
+			n := len(words)
+			for n > 0 && !known(strings.Join(words[:n], "-")) {
+				n--
+			}
+			if n == 0 {
+				return nil, fmt.Errorf("there is no scenario %q; --dry-run lists them", words[0])
+			}
+			names = append(names, strings.Join(words[:n], "-"))
+			words = words[n:]
+		}
+	}
+	return names, nil
 }
 
 // benchPeersCommand measures peers.
@@ -183,11 +206,11 @@ those in Rust by cargo. A peer whose tools are missing has that as its reason, a
 }
 
 func (c *benchPeersCommand) run(ctx context.Context, s streams) int {
-	tree, err := repository()
-	if err != nil {
-		return fail(s, err)
-	}
 	specs, err := matrix.Only(versus.Cells(), c.Only)
+	if err != nil {
+		return misuse(s, err)
+	}
+	tree, err := c.tree()
 	if err != nil {
 		return fail(s, err)
 	}
