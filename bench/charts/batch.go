@@ -81,7 +81,7 @@ func medianOf(r *document.Row) string {
 	if r.Summary == nil {
 		return "n/s"
 	}
-	return quantity.Whole(r.Summary.Median)
+	return quantity.Rate(r.Summary.Median)
 }
 
 // pairedRungs draws the 99th percentile of batches and of single messages at rates that both sustained.

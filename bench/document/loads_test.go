@@ -6,7 +6,7 @@ import (
 )
 
 // offeredLoad is a load of a rate of 1000 whose p99 from the send is so, and from the intended time a tenth more.
-func offeredLoad(p99 int64, lag int64) *Load {
+func offeredLoad(p99, lag int64) *Load {
 	return &Load{
 		ScheduledNS: 1e9, Published: 1000, PublishNS: 1e9, PeakLag: lag, Ledger: Ledger{Published: 1000, Handled: 1000},
 		CPUNS: 1, PeakRSS: 1, Lateness: &Quantiles{P99: 100, P999: 100, Max: 100},
@@ -24,8 +24,11 @@ func TestEachRunOfALoadIsKept(t *testing.T) {
 	}{
 		"once": {loads: []*Load{offeredLoad(5000, 0)}},
 		"three": {
-			[]*Load{offeredLoad(5000, 0), offeredLoad(7000, 0), offeredLoad(6000, 0)}, 3,
-			[]int64{5000, 7000, 6000}, []int64{5500, 7700, 6600}, "5 µs, 6 µs, 7 µs",
+			[]*Load{offeredLoad(5000, 0), offeredLoad(7000, 0), offeredLoad(6000, 0)},
+			3,
+			[]int64{5000, 7000, 6000},
+			[]int64{5500, 7700, 6600},
+			"5 µs, 6 µs, 7 µs",
 		},
 		"one of three was not sustained": {
 			[]*Load{offeredLoad(5000, 0), offeredLoad(7000, 900), offeredLoad(6000, 0)}, 3, nil, nil, "5 µs, 6 µs, not sustained",

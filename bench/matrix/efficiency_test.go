@@ -14,8 +14,14 @@ func TestImplausible(t *testing.T) {
 		efficiency float64
 		want       bool
 	}{
-		{Zero, 2, 2.36, true}, {Zero, 4, 2.2, true}, {Zero, 8, 1.97, false}, {Zero, 4, 2.05, false}, {Compute, 8, 2.5, true},
-		{Wait, 8, 7.84, false}, {Limited, 2, 2.02, false}, {Slow, 8, 9.1, true},
+		{Zero, 2, 2.36, true},
+		{Zero, 4, 2.2, true},
+		{Zero, 8, 1.97, false},
+		{Zero, 4, 2.05, false},
+		{Compute, 8, 2.5, true},
+		{Wait, 8, 7.84, false},
+		{Limited, 2, 2.02, false},
+		{Slow, 8, 9.1, true},
 	} {
 		r := &document.Row{
 			Cell:    document.Cell{Handler: c.handler, Consumers: c.consumers, Procs: 2},

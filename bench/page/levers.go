@@ -248,7 +248,7 @@ func (l *lever) table() string {
 		row := []string{s.name}
 		switch {
 		case s.row.Summary != nil:
-			row = append(row, quantity.Whole(s.row.Summary.Worst), quantity.Whole(s.row.Summary.Median), quantity.Whole(s.row.Summary.Best))
+			row = append(row, quantity.Rate(s.row.Summary.Worst), quantity.Rate(s.row.Summary.Median), quantity.Rate(s.row.Summary.Best))
 			for _, c := range l.more {
 				row = append(row, c.of(s.row))
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/wherryhq/wherry/bench/charts"
+	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/reach"
 )
 
@@ -19,7 +20,7 @@ func reached(c *content) (string, error) {
 		"- **not decided** where the interval contains the bound: the row is too noisy, and its width and what else was counted are all that " +
 		"can be said; and where the run was a quick one, or too few of them were made for an interval,\n" +
 		"- **not measured** where a row is missing or has no value.\n\n" +
-		"Back to [the results](README.md).\n\n")
+		"[Where it loses](#where-it-loses) is at the end. Back to [the results](README.md).\n\n")
 	if c.doc == nil {
 		b.WriteString(c.absent + "\n")
 		return b.String(), nil
@@ -45,7 +46,28 @@ func reached(c *content) (string, error) {
 		})
 	}
 	flush()
+	b.WriteString(losses(c.doc))
 	return b.String(), nil
+}
+
+// losses are all cells in which something else is ahead.
+func losses(d *document.Document) string {
+	t := charts.Table{Head: []string{"part", "cell", "ahead is", "in", "Wherry over it", "interval", "decided"}, Words: true}
+	for _, l := range reach.Losses(d) {
+		decided := "no"
+		if l.Decided {
+			decided = "yes"
+		}
+		t.Rows = append(t.Rows, []string{l.Part, l.Cell, l.To, l.Figure, l.Ratio, l.Interval, decided})
+	}
+	text := "## Where it loses\n\n" +
+		"Every cell of the document in which another library, or a Go channel of the same capacity, is ahead, whether or not a target is " +
+		"about it. A loss is decided where the whole interval is on that side. The bare channel, which is a floor and no queue, is in " +
+		"[the results](README.md).\n\n"
+	if len(t.Rows) == 0 {
+		return text + "There is none.\n"
+	}
+	return text + markdown(&t) + "\n"
 }
 
 // title begins a text with a capital.

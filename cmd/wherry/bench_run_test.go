@@ -179,8 +179,10 @@ func TestBenchUsage(t *testing.T) {
 			[]string{"code", "--only", "nothing"}, 2, nil, []string{`there is no scenario "nothing"; --dry-run lists them`},
 		},
 		"scenarios": {
-			[]string{"code", "--only", "consume json, live-2 live", "--dry-run"}, 0,
-			[]string{"mem/code\nlive\nlive-2\nconsume-json\n3 scenarios, about "}, nil,
+			[]string{"code", "--only", "consume json, live-2 live", "--dry-run"},
+			0,
+			[]string{"mem/code\nlive\nlive-2\nconsume-json\n3 scenarios, about "},
+			nil,
 		},
 		"scenario":      {[]string{"code", "--only", "live", "--dry-run"}, 0, []string{"\n1 scenario, about "}, nil},
 		"help of code":  {[]string{"code", "--help"}, 0, []string{"wherry bench code --only 'live, consume-json'", "results.interrupted-TIME.json"}, nil},
