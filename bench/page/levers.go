@@ -59,7 +59,7 @@ type column struct {
 var (
 	cpuColumn        = column{"CPU per message", func(r *document.Row) string { return quantity.Duration(r.Summary.CPU) }}
 	peakColumn       = column{"peak memory", func(r *document.Row) string { return quantity.Size(float64(r.Summary.PeakRSS)) }}
-	efficiencyColumn = column{"efficiency", func(r *document.Row) string { return efficiency(r) }}
+	efficiencyColumn = column{"efficiency", efficiency}
 	busiestColumn    = column{"the busiest worker had", func(r *document.Row) string {
 		if r.Extra == nil {
 			return ""

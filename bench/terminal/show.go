@@ -111,7 +111,7 @@ func remarks(w io.Writer, rows []document.Row) {
 	}
 	for i := range rows {
 		r := &rows[i]
-		name := string(r.Method) + " " + r.Cell.String()
+		name := string(r.Method) + " " + r.String()
 		if r.NotShown != nil {
 			add(fmt.Sprintf("%s  %s, %s", notShown, r.NotShown.Code, r.NotShown.Text), name)
 		}

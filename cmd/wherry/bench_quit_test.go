@@ -16,7 +16,7 @@ func TestQuitEndsAWrite(t *testing.T) {
 		status := 0
 		q := newQuitter(&errs, func(s int) { status = s })
 		release := make(chan struct{})
-		go q.whole(func() error { //nolint:errcheck // It returns nil.
+		go q.whole(func() error {
 			<-release
 			return nil
 		})
@@ -47,7 +47,7 @@ func TestQuitDoesNotWaitForEver(t *testing.T) {
 		q := newQuitter(new(bytes.Buffer), func(s int) { status = s })
 		hang := make(chan struct{})
 		defer close(hang)
-		go q.whole(func() error { //nolint:errcheck // It returns nil.
+		go q.whole(func() error {
 			<-hang
 			return nil
 		})

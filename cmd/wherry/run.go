@@ -95,7 +95,7 @@ func commandsOf(group *kong.Node) []string {
 }
 
 // negative is what the parser says of a negative number after a flag, which it takes for another flag.
-var negative = regexp.MustCompile(`^(--\S+): expected .* got "(-[0-9][^"]*)"`)
+var negative = regexp.MustCompile(`^(--\S+): expected .* got "(-\d[^"]*)"`)
 
 // plainly is what is wrong with a command line. Numbers of flags are never negative here.
 func plainly(err error) string {
