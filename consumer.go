@@ -32,8 +32,8 @@ const (
 // run again after its Run returned, not at the same time. Its methods may be called from any goroutine.
 type Consumer struct {
 	source  *sourceSpec
-	own     consumeSpec // what its own options set, without defaults
-	spec    consumeSpec // what it runs with; constant once it was placed
+	own     consumeSpec                 // what its own options set, without defaults
+	spec    consumeSpec                 // what it runs with; constant once it was placed
 	newLane func(c *Consumer) laneFunc  // of single messages
 	newBulk func(c *Consumer) batchFunc // of batches
 	home    atomic.Pointer[Router]      // that it is mounted in; nil is none
@@ -262,18 +262,19 @@ func (c *Consumer) open(ctx context.Context) (*running, error) {
 		return nil, ErrAlreadyRunning
 	}
 	r := newRunning(ctx, c)
-	err := errOpening
+	opened := false
 	defer func() { // also when a driver panics
-		if err != nil {
+		if !opened {
 			r.close()
 			c.mu.Lock()
 			c.opening = false
 			c.mu.Unlock()
 		}
 	}()
-	if err = r.open(ctx); err != nil {
+	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
+	opened = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opening = false
@@ -281,9 +282,6 @@ func (c *Consumer) open(ctx context.Context) (*running, error) {
 	c.running = r
 	return r, nil
 }
-
-// errOpening is a run that is not open yet.
-var errOpening = errors.New("not open")
 
 // errOwnDeadLetters is a consumer of its own dead letters.
 var errOwnDeadLetters = errors.New("its dead letters would go where they came from: name another topic, or none (NoDeadLetters)")

@@ -1,5 +1,10 @@
 package wherry
 
+import (
+	"fmt"
+	"time"
+)
+
 // A Crash is what becomes of a message when its process dies, or its handler panics, at one step of its way.
 type Crash struct {
 	At   string      `json:"at"`
@@ -30,7 +35,11 @@ func (e *explainer) crashes() {
 	default:
 		e.crashesOfLasting()
 	}
-	e.crash(crashPanic, e.proven(factPanic))
+	if e.spec.retry.MaxAttempts == 1 {
+		e.crash(crashPanic, said("It has failed, and is given up as by any other failure: nothing is tried again."))
+	} else {
+		e.crash(crashPanic, e.proven(factPanic))
+	}
 }
 
 // crashesOfForgetful is for a broker that dies with the process.
@@ -43,9 +52,12 @@ func (e *explainer) crashesOfForgetful() {
 	}
 	e.crash(crashInHand, said("It is lost with the process; what its handler did so far is not taken back."))
 	e.crash(crashHandled, said("It is lost with the process after its work was done, and does not come again."))
-	e.crash(crashHeld, lost)
+	if e.spec.retry.MaxAttempts > 1 {
+		e.crash(crashCopied, said("Both are lost."))
+		e.crash(crashHeld, lost)
+	}
 	if e.deadLetters() != "" {
-		e.crash(crashBuried, said("The dead letter is lost too."))
+		e.crash(crashBuried, said("Both are lost."))
 	}
 	e.crash(crashSettled, e.proven(factDone))
 }
@@ -68,9 +80,11 @@ func (e *explainer) crashesOfLasting() {
 	}
 	e.crash(crashInHand, again("It comes again at the same attempt; what its handler did so far is done again.")...)
 	e.crash(crashHandled, again(e.repeats())...)
-	e.crash(crashCopied, again("Both are there: the original comes again, and so does the retry, with one id.")...)
+	if e.spec.retry.MaxAttempts > 1 {
+		e.crash(crashCopied, again("Both are there: the original comes again, and so does the retry, with one id.")...)
+	}
 	switch {
-	case e.known == KnownNot:
+	case e.known == KnownNot || e.spec.retry.MaxAttempts == 1:
 	case e.broker.Holds:
 		e.crash(crashHeld, e.proven(factHeld))
 	default:
@@ -95,8 +109,18 @@ func (e *explainer) crashesOfLasting() {
 	}
 }
 
-// repeats is what handling again means, by the level.
+// repeats is what handling again means, by the level, and for how long a message is at that step.
 func (e *explainer) repeats() string {
+	text := e.repeat()
+	if info := e.broker.Info; e.known != KnownNot {
+		linger := info.SettleLinger
+		setDefault(&linger, time.Millisecond)
+		text += fmt.Sprintf(" What is handled waits up to %v to be settled with others, and no longer than there are %d.", linger, max(info.SettleBatch, 1))
+	}
+	return text
+}
+
+func (e *explainer) repeat() string {
 	switch e.out.Delivery.Level {
 	case EffectivelyOnce:
 		return "It comes again; its mark is there with its effects, so that the handler is not called."

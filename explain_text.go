@@ -128,7 +128,7 @@ func between(a, b time.Duration) string {
 }
 
 func (l *Limits) write(line func(format string, args ...any)) {
-	line("%d workers, each with a concurrency of %d and a prefetch of %d", l.Workers, l.Concurrency, l.Prefetch)
+	line("workers: %d; of each the concurrency is %d and the prefetch %d", l.Workers, l.Concurrency, l.Prefetch)
 	if l.BatchSize > 0 {
 		line("batches of %d messages, %d bytes or %v from the first", l.BatchSize, l.BatchBytes, l.BatchAge)
 	}

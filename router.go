@@ -62,7 +62,9 @@ func NewRouter(prefix string, opts ...RouterOption) *Router {
 	return r
 }
 
-func (r *Router) failf(format string, args ...any) { r.errs = append(r.errs, fmt.Errorf(format, args...)) }
+func (r *Router) failf(format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf(format, args...))
+}
 
 // RouterOption fits [NewRouter].
 type RouterOption interface{ applyRouter(r *Router) }

@@ -86,7 +86,8 @@ func (run *routerRun) add(ctx context.Context, rounds []*round) error {
 	}()
 	opening, stop := context.WithCancel(withFleet(ctx, run.fleet))
 	defer stop()
-	defer context.AfterFunc(run.life, stop)()
+	unhook := context.AfterFunc(run.life, stop)
+	defer unhook()
 	var errs []error
 	for _, t := range rounds {
 		var err error

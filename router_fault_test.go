@@ -85,6 +85,7 @@ func TestRouterStopDuringAdd(t *testing.T) {
 		b := newMem(t)
 		router := wherry.NewRouter("")
 		r := start(t, router)
+		synctest.Wait()
 		let, added := make(chan struct{}), make(chan error, 1)
 		c := hooked(b, "a", func(context.Context) error { <-let; return nil })
 		go func() { added <- router.Add(t.Context(), c) }()

@@ -25,9 +25,9 @@ type routerRun struct {
 	// Guarded by the lock of root.
 	started bool
 	given   context.Context //nolint:containedctx // The one that start was called with, which life follows a moment later.
-	closed  bool     // nothing is added any more
-	ready   []*round // open, to be started with the run
-	errs    []error  // of consumers that were taken out while the run stopped
+	closed  bool            // nothing is added any more
+	ready   []*round        // open, to be started with the run
+	errs    []error         // of consumers that were taken out while the run stopped
 }
 
 // A round is one run of one consumer, from before it is opened to its end.
@@ -200,20 +200,20 @@ func (c *Consumer) foreignTo(root *Router) error {
 func openMounted(ctx context.Context, c *Consumer) (start func(context.Context) error, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			start, err = nil, c.fail(&openingPanic{newPanicError(v)})
+			start, err = nil, c.fail(&openingError{newPanicError(v)})
 		}
 	}()
 	return c.Prepare(ctx)
 }
 
-// openingPanic is a [PanicError] of who opens.
-type openingPanic struct{ p *PanicError }
+// openingError is a [PanicError] of who opens.
+type openingError struct{ p *PanicError }
 
-func (e *openingPanic) Error() string {
+func (e *openingError) Error() string {
 	return fmt.Sprintf("opening it panicked: %v", e.p.Value)
 }
 
-func (e *openingPanic) Unwrap() error { return e.p }
+func (e *openingError) Unwrap() error { return e.p }
 
 // startAll starts what is ready, waits for the end, and for everything that was started or is being added.
 func (run *routerRun) startAll(ctx context.Context) error {

@@ -12,8 +12,8 @@ func TestRouterSharesEveryField(t *testing.T) {
 	typ := reflect.TypeFor[consumeSpec]()
 	var fields func(typ reflect.Type) []reflect.StructField
 	fields = func(typ reflect.Type) (all []reflect.StructField) {
-		for i := range typ.NumField() {
-			if f := typ.Field(i); f.Anonymous {
+		for f := range typ.Fields() {
+			if f.Anonymous {
 				all = append(all, fields(f.Type)...)
 			} else {
 				all = append(all, f)

@@ -25,6 +25,7 @@ type commands struct {
 	Shown   versionFlag    `help:"Show the version." name:"version"`
 	Demo    demoCommand    `cmd:"" help:"Run an orders service in process and account for every order."`
 	Bench   benchCommand   `cmd:"" help:"Measure Wherry, and read what was measured."`
+	Explain explainCommand `cmd:"" help:"Say what the consumers of a service guarantee, and what a crash does."`
 	Version versionCommand `cmd:"" help:"Show the version."`
 	HelpFor helpCommand    `cmd:"" help:"Show help for a command." name:"help"`
 }

@@ -29,6 +29,8 @@ type broken struct {
 	depth   func(driver.Depth) driver.Depth
 	declare func(error) error
 
+	describe func(driver.Description) driver.Description
+
 	sendAt func(s *brokenHolder, batch []driver.Record) []driver.Record
 	mute   bool // gives no reason for waiting
 	deaf   bool // tells of no revocation
@@ -95,6 +97,15 @@ func (b *broken) Depth(ctx context.Context, s driver.Source) (driver.Depth, erro
 		d = b.depth(d)
 	}
 	return d, err
+}
+
+func (b *broken) Describe(s driver.Source) driver.Description {
+	d := b.Broker.Describe(s)
+	d.Holds = d.Holds && b.accept == nil // as its senders are
+	if b.describe != nil {
+		d = b.describe(d)
+	}
+	return d
 }
 
 func (b *broken) Declare(ctx context.Context, t driver.Topic, mode driver.Topology) error {
