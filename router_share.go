@@ -65,7 +65,9 @@ func (r *Router) checkShared() {
 // under returns c with what it leaves open taken from what a router shares. Mistakes in that are the router's to report.
 func (c consumeSpec) under(shared *consumeSpec) consumeSpec {
 	c.settings = c.over(shared.settings)
-	setDefault(&c.workers, shared.workers)
+	if !c.workersSet && c.scale == nil {
+		c.workers, c.workersSet, c.scale = shared.workers, shared.workersSet, shared.scale
+	}
 	setDefault(&c.concurrency, shared.concurrency)
 	setDefault(&c.prefetch, shared.prefetch)
 	setDefault(&c.timeout, shared.timeout)

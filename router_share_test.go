@@ -23,7 +23,7 @@ func TestRouterSharesEveryField(t *testing.T) {
 	}
 	c := consumeSpec{}
 	for _, o := range []ConsumeOption{
-		RetryWith(RetryPolicy{}), DeadLetterTo("d"), BodyLimit(1), HeaderLimit(1), Workers(2), Concurrency(2), Prefetch(2),
+		RetryWith(RetryPolicy{}), DeadLetterTo("d"), BodyLimit(1), HeaderLimit(1), Workers(2), WorkersBetween(1, 2), Concurrency(2), Prefetch(2),
 		HandlerTimeout(1), MaxDelivered(1), DrainTime(1), GraceTime(1), StallAfter(1), ExactTime(), OnEvent(func(Event) {}),
 		Use(func(n Next) Next { return n }), UseDedup(DedupInProcess, func(n Next) Next { return n }, nil),
 	} {
