@@ -173,3 +173,40 @@ func TestBenchInterruptedKeepsMore(t *testing.T) {
 		})
 	}
 }
+
+// TestBenchInterruptedLate ends a turn before any of its cells has all of its runs.
+func TestBenchInterruptedLate(t *testing.T) {
+	t.Parallel()
+	d := read(t, resultsOf(t, 2e9, "6.8"))
+	name := filepath.Join(t.TempDir(), "few.json")
+	r := &results{name: name, host: d.Host, document: document.New(d.Host), quits: newQuitter(new(bytes.Buffer), nil)}
+	ctx, cancel := context.WithCancel(t.Context())
+	var errs, log bytes.Buffer
+	missing := document.Row{
+		Cell: d.Backends[0].Matrix.Rows[0].Cell, Method: document.Drain,
+		NotShown: &document.Reason{Code: document.NotMeasured, Text: document.Interrupted},
+	}
+	status := r.measure(ctx, streams{out: new(bytes.Buffer), errs: &errs}, &log, &task{
+		backend: "mem", part: document.MatrixPart, origin: host.Part{Procs: 2},
+		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
+			meter.Plan([]progress.Step{{Name: "first"}, {Name: "second"}})
+			meter.Begin("first")
+			meter.End("12345/s")
+			meter.Begin("second")
+			cancel()
+			meter.End("no number")
+			return []document.Row{missing}, ctx.Err()
+		},
+	})
+	want := "nothing is written: interrupted after 1 run, and no cell had all of its runs; what each came to is in " +
+		filepath.Join(filepath.Dir(name), "few.log")
+	if status == 0 || !strings.Contains(errs.String(), want) {
+		t.Errorf("status %d, said was:\n%s", status, errs.String())
+	}
+	if !strings.Contains(log.String(), "12345/s") {
+		t.Errorf("the log does not have the figure: %s", log.String())
+	}
+	if _, err := os.Stat(name); err == nil {
+		t.Error("a document was written")
+	}
+}

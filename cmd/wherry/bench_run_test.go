@@ -139,25 +139,6 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 }
 
-// TestBenchInterruptedLate ends a turn before any of its cells has all of its runs.
-func TestBenchInterruptedLate(t *testing.T) {
-	t.Parallel()
-	out := filepath.Join(t.TempDir(), "results.json")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	p := &pull{at: "[1/", end: cancel}
-	args := []string{"bench", "run", "mem", "--only", "subject=harness", "--out", out}
-	status := run(ctx, args, streams{in: strings.NewReader(""), out: new(bytes.Buffer), errs: p})
-	log := strings.TrimSuffix(out, ".json") + ".log"
-	want := "nothing is written: interrupted after 1 run, and no cell had all of its runs; what each came to is in " + log
-	if status != statusInterrupted || !strings.Contains(p.text.String(), want) {
-		t.Errorf("status %d, said was:\n%s", status, p.text.String())
-	}
-	if data, err := os.ReadFile(log); err != nil || !strings.Contains(string(data), "/s") {
-		t.Errorf("the log does not have the figure: %s, %v", data, err)
-	}
-}
-
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
