@@ -184,6 +184,7 @@ func TestRealTime(t *testing.T) {
 	for _, name := range []string{
 		"send/limits", "queue/send/round-trip", "queue/receive/stop", "queue/close/beside-receive", "group/hold/due",
 		"queue/delay/release", "queue/bounds/goroutines", "queue/fault/cut", "group/load/ledger", "queue/engine/dead-letter",
+		"sequence/load/ledger", "group-sequence/order", "broadcast/all", "broadcast/slow",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
