@@ -38,8 +38,8 @@ type AdaptiveConfig struct {
 	// its outcome. Neither is counted when the consumer is stopping, or the message was taken away. It must be safe for
 	// concurrent use.
 	Failed func(o wherry.Outcome) bool
-	// OnChange is called after each change of the limit, without a lock held and by one goroutine at a time but not in
-	// every case in order; it holds up a lane. nil is nobody.
+	// OnChange is called after each change of the limit, to measure or for good, without a lock held, by the lane that
+	// brought it about and waits for it. Calls may overlap. nil is nobody.
 	OnChange func(from, to int)
 }
 
@@ -114,9 +114,9 @@ func (c AdaptiveConfig) withDefaults() AdaptiveConfig {
 // at its limit, and an average that follows the overload comes to take it for normal. Vegas compares with the quickest
 // single call, and takes messages that cost more than others for a queue. AIMD wants to be told which time is too long.
 //
-// Calls that have to wait do so in their lanes, in the order they came, as with [Limit]; so the consumer's
-// concurrency is to be as large as Max, or the limit ends there. What waits in lanes is not with others: its prefetch should not be
-// larger than that. A call of a batch counts once, and takes as long as the whole. A call that need not wait allocates
+// Calls that have to wait do so in their lanes, in the order they came, within their contexts, as with [Limit]. So the
+// limit cannot grow beyond the consumer's concurrency, and a message that waits in a lane is with this process, where no
+// other can take it. A call of a batch counts once, and takes as long as the whole. A call that need not wait allocates
 // nothing, and there is no goroutine but the lanes.
 type AdaptiveLimit struct {
 	cfg AdaptiveConfig

@@ -1,0 +1,78 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// lastMovesPoll is how often a worker that leaves looks whether its copies are all made.
+const lastMovesPoll = 20 * time.Millisecond
+
+// retire stops one worker in order while the others go on: it receives nothing more, what no handler has touched goes
+// back, handlers in hand return in their own time, and what they decided is settled. If the run stops meanwhile, that
+// stops it together with the others.
+func (r *running) retire(w *worker, why string) {
+	w.quit()
+	w.end(why)
+	select {
+	case <-w.lanesDone:
+	case <-r.crew.ending:
+		return
+	}
+	if !r.moveLast(w) {
+		return
+	}
+	last := time.AfterFunc(max(r.c.spec.drain, settleTimeout), w.endSettling)
+	defer last.Stop()
+	w.finish()
+	r.closeReceiver(w.recv)
+	r.fleet.quarantine.leave(w)
+	w.mu.Lock()
+	handled, back := w.handled, w.backLocked()
+	w.mu.Unlock()
+	if back != nil {
+		r.emit(back)
+	}
+	r.crew.remove(w, handled)
+}
+
+// moveLast waits for the copies that a leaving worker still has to make, up to the drain time. Originals of those that are
+// refused even then go back. It is false when the run stops meanwhile.
+func (r *running) moveLast(w *worker) bool {
+	patience := time.NewTimer(r.c.spec.drain)
+	defer patience.Stop()
+	tick := time.NewTicker(lastMovesPoll)
+	defer tick.Stop()
+	for w.moving() {
+		select {
+		case <-tick.C:
+		case <-patience.C:
+			return true
+		case <-r.crew.ending:
+			return false
+		}
+	}
+	return true
+}
+
+// moving reports whether the worker has copies that are not made.
+func (w *worker) moving() bool {
+	for _, m := range w.moversNow() {
+		if kept, _ := m.blocked(); kept > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// closeReceiver closes a receiver. What is unsettled goes back to the broker.
+func (r *running) closeReceiver(recv driver.Receiver) {
+	ctx, stop := context.WithTimeout(context.Background(), settleTimeout)
+	defer stop()
+	if err := recv.Close(ctx); err != nil && !errors.Is(err, ErrClosed) {
+		r.emit(&SettleFailed{Origin: r.origin, Err: err})
+	}
+}
