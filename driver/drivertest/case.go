@@ -32,7 +32,7 @@ func Cases() []Case {
 		topologyCases(), sendCases(), acceptCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
 		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(),
 		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), describeCases(), foreignCases(), faultCases(), loadCases(),
-		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(),
+		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(), engineSequenceCases(),
 	} {
 		for _, c := range group {
 			all = append(all, c.instances()...)
