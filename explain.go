@@ -45,6 +45,12 @@ const (
 	KindQueue Kind = "queue"
 	// KindGroup is a member of a group of a fan-out: see [Group].
 	KindGroup Kind = "group"
+	// KindSequence is in order by key: see [Sequence].
+	KindSequence Kind = "sequence"
+	// KindGroupSequence is a member of a group of a fan-out, in order by key: see [GroupSequence].
+	KindGroupSequence Kind = "group-sequence"
+	// KindBroadcast is a reader of everything: see [Broadcast].
+	KindBroadcast Kind = "broadcast"
 )
 
 // Knowledge is from where it is known what a broker can.
@@ -235,6 +241,12 @@ func (e *explainer) forgets() bool { return e.broker.Info.Volatile }
 
 // delivery is the level. The strongest that is not proven is not given.
 func (e *explainer) delivery() DeliveryExplanation {
+	if e.kind == KindBroadcast && e.source.from == (driver.Position{}) {
+		return DeliveryExplanation{Level: AtMostOnce, Because: []string{
+			"A reader sees what is published while it runs: what it had not handled when it ends is lost to it.",
+			"A message that fails is tried again in memory, and is then dropped, with an event.",
+		}}
+	}
 	d := DeliveryExplanation{Level: AtLeastOnce}
 	say := func(text string) { d.Because = append(d.Because, text) }
 	say("A message is settled after its outcome is known and, where it moves, after its copy is confirmed.")

@@ -97,6 +97,20 @@ func TestExplainSaysWhatTheSuiteProves(t *testing.T) {
 			}
 		}
 	}
+	for _, d := range descriptions() {
+		for i, b := range []ordering{saidBroker{d: d}, inspected{saidBroker{d: d}}} {
+			for kind, e := range orderedOn(b) {
+				for _, one := range e.Consumers {
+					check(one, append(found(d, kind, i == 1), kind))
+				}
+			}
+		}
+	}
+	for _, e := range orderedOn(mutePlain{}) {
+		for _, one := range e.Consumers {
+			check(one, nil)
+		}
+	}
 	queue, group := queueAndGroup(mutePlain{})
 	for _, e := range slices.Concat(queue.Consumers, group.Consumers) {
 		check(e, nil)
@@ -104,6 +118,32 @@ func TestExplainSaysWhatTheSuiteProves(t *testing.T) {
 	if len(seen) < 30 {
 		t.Errorf("only %d cases are referred to: %v", len(seen), fmt.Sprint(seen))
 	}
+}
+
+// ordering is a broker with sequences and broadcasts.
+type ordering interface {
+	driver.Sequencer
+	driver.GroupSequencer
+	driver.Broadcaster
+}
+
+// orderedOn explains consumers that keep what fails, of each kind.
+func orderedOn(b ordering) map[drivertest.Ability]wherry.Explanation {
+	plain, spread := keyedTexts("t"), keyedTexts("spread", wherry.Fanout("g"))
+	all := map[drivertest.Ability]wherry.Explanation{
+		drivertest.Broadcast: wherry.Explain(wherry.Join(wherry.Consume(wherry.Broadcast(b, spread), ackText),
+			wherry.Consume(wherry.Broadcast(b, spread, wherry.FromHead()), ackText),
+			wherry.Consume(wherry.Broadcast(b, spread, wherry.FromTime(time.Unix(0, 0))), ackText))),
+	}
+	var sequences, groups []wherry.Runner
+	for _, policy := range []wherry.FailurePolicy{wherry.Skip, wherry.Block, wherry.FailAll, wherry.Park} {
+		sequences = append(sequences, wherry.Consume(wherry.Sequence(b, plain, wherry.OnFailure(policy)), ackText))
+		groups = append(groups, wherry.Consume(wherry.GroupSequence(b, "g", spread, wherry.OnFailure(policy)), ackText))
+	}
+	sequences = append(sequences, wherry.Consume(wherry.Sequence(b, plain), ackText, wherry.NoDeadLetters()))
+	all[drivertest.Sequence] = wherry.Explain(wherry.Join(sequences...))
+	all[drivertest.GroupSequence] = wherry.Explain(wherry.Join(groups...))
+	return all
 }
 
 func statementsOf(e *wherry.ConsumerExplanation) []wherry.Statement {

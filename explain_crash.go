@@ -32,6 +32,8 @@ func (e *explainer) crashes() {
 	switch {
 	case e.forgets():
 		e.crashesOfForgetful()
+	case e.source.manner.keeps():
+		e.crashesOfKept()
 	default:
 		e.crashesOfLasting()
 	}
@@ -53,7 +55,9 @@ func (e *explainer) crashesOfForgetful() {
 	e.crash(crashInHand, said("It is lost with the process; what its handler did so far is not taken back."))
 	e.crash(crashHandled, said("It is lost with the process after its work was done, and does not come again."))
 	if e.spec.retry.MaxAttempts > 1 {
-		e.crash(crashCopied, said("Both are lost."))
+		if !e.source.manner.keeps() {
+			e.crash(crashCopied, said("Both are lost."))
+		}
 		e.crash(crashHeld, lost)
 	}
 	if e.deadLetters() != "" {

@@ -51,6 +51,14 @@ var (
 
 // kind is how the source gets its messages.
 func (s *sourceSpec) kind() Kind {
+	switch {
+	case s.manner == broadcasting:
+		return KindBroadcast
+	case s.manner == sequenced && s.group != "":
+		return KindGroupSequence
+	case s.manner == sequenced:
+		return KindSequence
+	}
 	if s.group != "" {
 		return KindGroup
 	}
@@ -64,6 +72,10 @@ func (e *explainer) explainKind() {
 		e.explainQueue()
 	case KindGroup:
 		e.explainGroup()
+	case KindSequence, KindGroupSequence:
+		e.explainSequence()
+	case KindBroadcast:
+		e.explainBroadcast()
 	}
 }
 
@@ -79,8 +91,12 @@ func (e *explainer) explainGroup() {
 // shared says what is said of every kind that settles.
 func (e *explainer) shared() {
 	info := e.broker.Info
-	e.means("attempts", ByEngine, e.proven(factAttempts))
+	if !e.source.manner.keeps() {
+		e.means("attempts", ByEngine, e.proven(factAttempts))
+	}
 	switch {
+	case e.source.manner.keeps():
+		e.keptRetries()
 	case e.known == KnownNot:
 		e.means("delay", Unknown, said("By the broker where it can hold a record, else by hold topics."))
 	case e.broker.Holds:
@@ -137,6 +153,9 @@ func saidf(format string, args ...any) Statement { return said(fmt.Sprintf(forma
 
 // proven is a fact of the consumer's kind.
 func (e *explainer) proven(f fact) Statement {
+	if e.kind.unproven(f) {
+		return said(f.sentence)
+	}
 	return Statement{Text: f.sentence, Case: string(e.kind) + "/" + f.clause}
 }
 

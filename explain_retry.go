@@ -79,7 +79,7 @@ func (e *explainer) step(p *RetryPolicy, first, last int) RetryStep {
 	}
 	s := RetryStep{First: first, Last: last, Shortest: shortest, Longest: jitteredMost(longest, p.Jitter)}
 	switch {
-	case e.known == KnownNot:
+	case e.known == KnownNot, e.source.manner.keeps():
 	case e.broker.Holds:
 		s.Shortest, s.Longest = roundedUp(s.Shortest, e.broker.Info.DelayGrain), roundedUp(s.Longest, e.broker.Info.DelayGrain)
 		if longest := e.broker.MaxHold; longest > 0 && s.Longest > longest {

@@ -42,10 +42,14 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+func keyedTexts(name string, opts ...wherry.TopicOption) wherry.KeyedTopic[string] {
+	return wherry.NewKeyedTopic(name, codec.Text{}, func(dst []byte, v *string) []byte { return append(dst, *v...) }, opts...)
+}
+
 func ackText(context.Context, *wherry.Message[string]) wherry.Outcome       { return wherry.Ack() }
 func ackTexts(context.Context, *wherry.MessageBatch[string]) wherry.Outcome { return wherry.Ack() }
 
-// Five different consumers, as they are explained to people, before they run and meanwhile; one of them as JSON too.
+// Different consumers, as they are explained to people, before they run and meanwhile; one of them as JSON too.
 func TestExplainGolden(t *testing.T) {
 	t.Parallel()
 	events := wherry.NewTopic("events", codec.Text{}, wherry.Fanout("audit"))
@@ -62,6 +66,12 @@ func TestExplainGolden(t *testing.T) {
 		"no-dead-letters": func(b *mem.Broker) *wherry.Consumer {
 			return wherry.Consume(wherry.Queue(b, texts("samples")), ackText,
 				wherry.NoDeadLetters(), wherry.NoHandlerTimeout(), wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 1}))
+		},
+		"sequence": func(b *mem.Broker) *wherry.Consumer {
+			return wherry.Consume(wherry.Sequence(b, keyedTexts("accounts"), wherry.OnFailure(wherry.Park)), ackText, wherry.Concurrency(16))
+		},
+		"broadcast": func(b *mem.Broker) *wherry.Consumer {
+			return wherry.Consume(wherry.Broadcast(b, events), ackText)
 		},
 		"dedup": func(b *mem.Broker) *wherry.Consumer {
 			return wherry.Consume(wherry.Queue(b, texts("payments")), ackText,
@@ -108,6 +118,18 @@ func (mutePlain) OpenSender(context.Context, driver.Target) (driver.Sender, erro
 }
 
 func (mutePlain) OpenQueue(context.Context, driver.Source) (driver.Receiver, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (mutePlain) OpenSequence(context.Context, driver.Source) (driver.Receiver, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (mutePlain) OpenGroupSequence(context.Context, driver.Source) (driver.Receiver, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (mutePlain) OpenBroadcast(context.Context, driver.Source) (driver.Receiver, error) {
 	return nil, errors.ErrUnsupported
 }
 
