@@ -24,8 +24,8 @@ func reader(tb testing.TB, b *mem.Broker, topics ...driver.Topic) driver.Receive
 	return r
 }
 
-// Fault 44: what is sent once a reader is open is for it, however late it receives.
-func TestReadersGetAllFromNowOn(t *testing.T) {
+// What is sent once a reader is open is for it, however late it receives.
+func TestFault44ReadersGetAllFromNowOn(t *testing.T) {
 	t.Parallel()
 	b := open(t, mem.Config{})
 	fan := fanout("fan", "g")
