@@ -36,21 +36,30 @@ type Grouper interface {
 type Broadcaster interface {
 	Broker
 	// OpenBroadcast opens a reader at the source's From. "Now" is fixed before it returns: what is sent afterwards is
-	// seen, however late the first Receive comes.
+	// seen, however late the first Receive comes. A broker without the history that From asks for returns an error that
+	// matches [errors.ErrUnsupported]. A reader that does not receive keeps neither senders nor other readers waiting;
+	// what it may lose by that is the broker's to say. It ends with Close and leaves nothing at the broker.
 	OpenBroadcast(ctx context.Context, s Source) (Receiver, error)
 }
 
 // A Sequencer is a [Queuer] whose receivers can own keys: all unsettled deliveries of a key are at one receiver, in
 // publish order, and none of a key is handed to another receiver before its earlier ones are settled or their tenure
 // ended. A tenure given up as a whole re-enters in publish order.
+//
+// Nothing is promised of the order in which single deliveries come again that were released while later ones of their key
+// were in hand or waited. Records without a key have no order among each other, and may be at any receiver. Whether a queue
+// may have receivers of OpenQueue and of OpenSequence at once is the broker's to say; one that may not refuses the later one
+// in Open.
 type Sequencer interface {
 	Broker
+	// OpenSequence opens a receiver that owns keys. The source's Group is empty. The context bounds the opening only.
 	OpenSequence(ctx context.Context, s Source) (Receiver, error)
 }
 
 // A GroupSequencer is to a [Grouper] what a [Sequencer] is to a [Queuer].
 type GroupSequencer interface {
 	Broker
+	// OpenGroupSequence opens a member of the source's Group that owns keys. The context bounds the opening only.
 	OpenGroupSequence(ctx context.Context, s Source) (Receiver, error)
 }
 

@@ -118,6 +118,7 @@ type Waiter interface {
 // A Sharer is a [Receiver] whose untouched deliveries another receiver of the process could use at once.
 type Sharer interface {
 	// Wanted carries a value when another receiver has been idle for a moment while this one holds deliveries that
-	// may be untouched. The engine answers by releasing what no handler has touched.
+	// may be untouched. The engine answers by releasing what no handler has touched. In a sequence a release gives work
+	// to another only where nothing of the key stays in hand.
 	Wanted() <-chan struct{}
 }

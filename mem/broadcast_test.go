@@ -24,8 +24,8 @@ func reader(tb testing.TB, b *mem.Broker, topics ...driver.Topic) driver.Receive
 	return r
 }
 
-// Fault 44: what is sent once a reader is open is for it, however late it receives.
-func TestReadersGetAllFromNowOn(t *testing.T) {
+// What is sent once a reader is open is for it, however late it receives.
+func TestFault44ReadersGetAllFromNowOn(t *testing.T) {
 	t.Parallel()
 	b := open(t, mem.Config{})
 	fan := fanout("fan", "g")
@@ -76,29 +76,31 @@ func TestSlowReadersLoseTheirOldest(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			b := open(t, c)
-			fan := fanout("fan")
-			s := sender(t, b, driver.Target{Topic: fan})
-			slow, quick := reader(t, b, fan), reader(t, b, fan)
-			var kept []string
-			for i := range 50 {
-				body := fmt.Sprintf("body %03d", i)
-				send(t, s, body)
-				ds := take(t, quick, 9)
-				want(t, "quick", bodies(ds), "["+body+"]")
-				settle(t, quick, driver.Done, ds...)
-				kept = append(kept, body)
-			}
-			want(t, "missed", b.Missed("fan"), 47)
-			want(t, "slow", bodies(take(t, slow, 9)), kept[47:])
-			if err := s.Send(t.Context(), records(kept[:10]...)); err != nil { // in one batch
-				t.Error(err)
-			}
-			want(t, "missed by both", b.Missed("fan"), 47+2*7)
-			want(t, "the last of a batch", bodies(take(t, quick, 9)), kept[7:10])
-			_ = slow.Close(t.Context())
-			want(t, "missed after the close", b.Missed("fan"), 47+2*7)
-			want(t, "missed of another topic", b.Missed("other"), 0)
+			synctest.Test(t, func(t *testing.T) { // where a sender that waits for ever fails the test
+				b := open(t, c)
+				fan := fanout("fan")
+				s := sender(t, b, driver.Target{Topic: fan})
+				slow, quick := reader(t, b, fan), reader(t, b, fan)
+				var kept []string
+				for i := range 50 {
+					body := fmt.Sprintf("body %03d", i)
+					send(t, s, body)
+					ds := take(t, quick, 9)
+					want(t, "quick", bodies(ds), "["+body+"]")
+					settle(t, quick, driver.Done, ds...)
+					kept = append(kept, body)
+				}
+				want(t, "missed", b.Missed("fan"), 47)
+				want(t, "slow", bodies(take(t, slow, 9)), kept[47:])
+				if err := s.Send(t.Context(), records(kept[:10]...)); err != nil { // in one batch
+					t.Error(err)
+				}
+				want(t, "missed by both", b.Missed("fan"), 47+2*7)
+				want(t, "the last of a batch", bodies(take(t, quick, 9)), kept[7:10])
+				_ = slow.Close(t.Context())
+				want(t, "missed after the close", b.Missed("fan"), 47+2*7)
+				want(t, "missed of another topic", b.Missed("other"), 0)
+			})
 		})
 	}
 }

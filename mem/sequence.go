@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -283,8 +284,8 @@ func (s *strands) waiter() *member {
 		return nil
 	}
 	for {
-		for i := len(q.idle) - 1; i >= 0; i-- {
-			if q.idle[i].strands.n > 0 {
+		for i, m := range slices.Backward(q.idle) {
+			if m.strands.n > 0 {
 				return q.woken(i)
 			}
 		}

@@ -102,8 +102,8 @@ func TestSequenceOutlivesAWipe(t *testing.T) {
 	})
 }
 
-// Fault 38: while a revoked owner still works on a key, nobody else gets any of it.
-func TestRevokedOwnerKeepsItsKeyUntilItIsDone(t *testing.T) {
+// While a revoked owner still works on a key, nobody else gets any of it.
+func TestFault38RevokedOwnerKeepsItsKeyUntilItIsDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, s, rs := owners(t, mem.Config{}, 2)

@@ -178,7 +178,7 @@ func TestOwnerIsWokenForItsKey(t *testing.T) {
 }
 
 // A key that its owner is done with goes to whoever waits.
-func TestFreedKeyGoesToWhoWaits(t *testing.T) {
+func TestFault38FreedKeyGoesToWhoWaits(t *testing.T) {
 	t.Parallel()
 	for what, free := range map[string]func(*testing.T, driver.Receiver, []*driver.Delivery){
 		"settled": func(t *testing.T, r driver.Receiver, ds []*driver.Delivery) {
@@ -224,8 +224,8 @@ func TestRecordsWithoutAKeyHaveNoOwner(t *testing.T) {
 	settle(t, rs[1], driver.Done, two...)
 }
 
-// Fault 30: a receiver leaves keys for those that wait, and does not share one key.
-func TestIdleReceiversShareKeys(t *testing.T) {
+// A receiver leaves keys for those that wait, and does not share one key.
+func TestFault30IdleReceiversShareKeys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, s, rs := owners(t, mem.Config{}, 3)
@@ -255,7 +255,7 @@ func TestIdleReceiversShareKeys(t *testing.T) {
 }
 
 // A key that does not move leaves its receiver credit for the others.
-func TestKeyTakesAPartOfTheCredit(t *testing.T) {
+func TestFault14KeyTakesAPartOfTheCredit(t *testing.T) {
 	t.Parallel()
 	for prefetch, most := range map[int]int{8: 64, 256: 64, 1024: 256} {
 		b := open(t, mem.Config{})
@@ -280,7 +280,7 @@ func TestKeyTakesAPartOfTheCredit(t *testing.T) {
 }
 
 // A key of which there is always more does not keep the others waiting.
-func TestKeysTakeTurns(t *testing.T) {
+func TestFault14KeysTakeTurns(t *testing.T) {
 	t.Parallel()
 	_, s, rs := owners(t, mem.Config{}, 1)
 	sendKeyed(t, s, "hot", slices.Repeat([]string{"x"}, 200)...)
@@ -301,7 +301,7 @@ func TestKeysTakeTurns(t *testing.T) {
 	}
 }
 
-func TestReleasedComesBeforeTheRestOfItsKey(t *testing.T) {
+func TestFault21ReleasedComesBeforeTheRestOfItsKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, s, rs := owners(t, mem.Config{}, 2)
