@@ -371,7 +371,7 @@ func TestAdaptiveLimitMistakes(t *testing.T) {
 		"adaptive limit db: Window is -1s, want more than 0":                               {Name: "db", Window: -time.Second},
 		"adaptive limit: WindowCalls is -1, want at least 0":                               {WindowCalls: -1},
 		"adaptive limit: ProbeEvery is -1s, want more than 0":                              {ProbeEvery: -time.Second},
-		"adaptive limit: FailureRatio is 1, want more than 0 and less than 1":               {FailureRatio: 1},
+		"adaptive limit: FailureRatio is 1, want more than 0 and less than 1":              {FailureRatio: 1},
 		"adaptive limit: Tolerance is NaN, want at least 1":                                {Tolerance: math.NaN()},
 		"adaptive limit: Initial is 1, want it between Min and Max, which are 300 and 300": {Min: 300, Initial: 1},
 	} {
