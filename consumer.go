@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -31,11 +32,16 @@ const (
 // run again after its Run returned, not at the same time. Its methods may be called from any goroutine.
 type Consumer struct {
 	source  *sourceSpec
-	spec    consumeSpec
+	own     consumeSpec                 // what its own options set, without defaults
+	spec    consumeSpec                 // what it runs with; constant once it was placed
 	newLane func(c *Consumer) laneFunc  // of single messages
 	newBulk func(c *Consumer) batchFunc // of batches
+	home    atomic.Pointer[Router]      // that it is mounted in; nil is none
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the fields below, and spec until it was placed
+	placed  bool       // it was prepared, with what its routers share
+	under   *Router    // the outermost of them; nil is none
+	left    *Router    // that it was taken out of last
 	opening bool       // Prepare is under way
 	running *running   // nil when not running
 	pauses  map[*pause]struct{}
@@ -65,6 +71,7 @@ type consumeSpec struct {
 	batchBytes      int
 	batchAge        time.Duration
 	batchAgeSet     bool
+	dedup           DedupReach
 }
 
 func (c *consumeSpec) atLeastOne(what string, n int) int {
@@ -88,6 +95,7 @@ func Consume[T any](s Source[T], h Handler[T], opts ...ConsumeOption) *Consumer 
 		}
 		o.applyConsume(&c.spec)
 	}
+	c.own = c.spec
 	c.spec.fill(c.source)
 	c.newLane = func(c *Consumer) laneFunc { return bindHandler(s.topic, h, c, c.spec.middleware) }
 	return c
@@ -107,6 +115,7 @@ func ConsumeBatch[T any](s Source[T], h BatchHandler[T], opts ...BatchOption) *C
 		}
 		o.applyBatch(&c.spec)
 	}
+	c.own = c.spec
 	c.spec.fillBatch()
 	c.spec.fill(c.source)
 	c.newBulk = func(c *Consumer) batchFunc { return bindBatch(s.topic, h, c, c.spec.batchMiddleware) }
@@ -124,7 +133,9 @@ func newConsumer[T any](s Source[T]) *Consumer {
 
 // fill sets the defaults of what no option set.
 func (c *consumeSpec) fill(s *sourceSpec) {
+	own := c.deadLetterTo
 	c.settings = c.over(s.topic.settings).filled()
+	c.fit(s, own)
 	if c.name == "" {
 		c.name = s.topic.name
 		if s.group != "" {
@@ -141,6 +152,26 @@ func (c *consumeSpec) fill(s *sourceSpec) {
 	}
 	if !c.graceSet {
 		c.grace = defaultGrace
+	}
+}
+
+// fit is what the source's manner of sharing means for the consumer, whose own dead-letter topic is the one given.
+func (c *consumeSpec) fit(s *sourceSpec, dead string) {
+	if s.manner.keeps() && c.batchSize > 0 {
+		c.failf("batches do not fit a sequence or a broadcast, whose messages are retried one at a time: use Consume")
+	}
+	switch {
+	case s.manner == broadcasting && dead != "":
+		c.failf("a broadcast has no dead letters, which would get a copy from every reader: name none (DeadLetterTo)")
+	case s.manner == broadcasting:
+		c.noDeadLetters, c.deadLetterTo = true, ""
+	case s.manner == sequenced:
+		if c.prefetch == 0 {
+			c.prefetch = sequencePrefetch
+		}
+		if p := s.sequence.onFailure; c.noDeadLetters && (p == FailAll || p == Park) {
+			c.failf("on failure %v: that needs dead letters, and there are none (NoDeadLetters)", p)
+		}
 	}
 }
 
@@ -173,8 +204,13 @@ func (c *consumeSpec) credit(volatile bool) int {
 	return max(least, c.inHand(), 2*c.inHand()) // twice of a huge number is negative
 }
 
-// Name returns the consumer's name: that of the [Name] option, else its topic's, with its group's.
-func (c *Consumer) Name() string { return c.spec.name }
+// Name returns the consumer's name: that of the [Name] option, else its topic's, with its group's. In a [Router] with a prefix
+// it is the prefix, a slash and that, from the moment that it is mounted.
+func (c *Consumer) Name() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nameLocked()
+}
 
 // Run is [Run] of this consumer alone.
 func (c *Consumer) Run(ctx context.Context) error { return Run(ctx, c) }
@@ -187,7 +223,11 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 	if c == nil || c.source == nil {
 		return nil, &Error{Op: "consume", Err: errors.New("the consumer is nil or the zero value; make one with Consume")}
 	}
-	if err := errors.Join(c.source.err(), errors.Join(c.spec.errs...)); err != nil {
+	c.place()
+	if err := errors.Join(c.home.Load().wrong(), c.mistakes()); err != nil {
+		return nil, err
+	}
+	if err := fleetOf(ctx).circle(c); err != nil {
 		return nil, c.fail(err)
 	}
 	r, err := c.open(ctx)
@@ -222,23 +262,51 @@ func (c *Consumer) open(ctx context.Context) (*running, error) {
 		return nil, ErrAlreadyRunning
 	}
 	r := newRunning(ctx, c)
-	err := r.open(ctx)
-	if err != nil {
-		r.close()
+	opened := false
+	defer func() { // also when a driver panics
+		if !opened {
+			r.close()
+			c.mu.Lock()
+			c.opening = false
+			c.mu.Unlock()
+		}
+	}()
+	if err := r.open(ctx); err != nil {
+		return nil, err
 	}
+	opened = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opening = false
-	if err != nil {
-		return nil, err
-	}
 	r.paused.Store(c.armPausesLocked() > 0)
 	c.running = r
 	return r, nil
 }
 
+// errOwnDeadLetters is a consumer of its own dead letters.
+var errOwnDeadLetters = errors.New("its dead letters would go where they came from: name another topic, or none (NoDeadLetters)")
+
+// mistakes is everything that is wrong with the declaration.
+func (c *Consumer) mistakes() error {
+	if err := errors.Join(c.source.err(), errors.Join(c.spec.errs...)); err != nil {
+		return mistakes("consume", c.spec.name, err)
+	}
+	if c.deadLetterTopic() == c.source.topic.name {
+		return c.fail(fmt.Errorf("%w: %s", errOwnDeadLetters, c.source.topic.name))
+	}
+	return nil
+}
+
 func (c *Consumer) fail(err error) error {
 	return &Error{Op: "consume", Topic: c.spec.name, Err: err}
+}
+
+// deadLetterTopic is where the consumer's dead letters go, empty without.
+func (c *Consumer) deadLetterTopic() string {
+	if c.spec.noDeadLetters {
+		return ""
+	}
+	return c.deadLetterName()
 }
 
 // deadLetterName is where the consumer's dead letters go.
@@ -252,13 +320,23 @@ func (c *Consumer) deadLetterName() string {
 // openReceivers opens a receiver per worker.
 func (c *Consumer) openReceivers(ctx context.Context) ([]driver.Receiver, error) {
 	var rs []driver.Receiver
+	whole := false
+	defer func() {
+		if !whole { // the driver panicked, and nobody else knows of those that it had opened
+			for _, r := range rs {
+				_ = r.Close(ctx)
+			}
+		}
+	}()
 	for i := range c.spec.workers {
 		r, err := c.openReceiver(ctx)
 		if err != nil {
+			whole = true
 			return rs, fmt.Errorf("open worker %d: %w", i+1, err)
 		}
 		rs = append(rs, r)
 	}
+	whole = true
 	return rs, nil
 }
 

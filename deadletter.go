@@ -3,6 +3,8 @@ package wherry
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -127,4 +129,31 @@ func deadLetterInfo(d *driver.Delivery) DeadLetterInfo {
 		Reason: Reason(f.Reason), Topic: f.Topic, Group: f.Group, FirstError: f.First, LastError: f.Last,
 		FirstAt: f.FirstAt.Time(), LastAt: f.LastAt.Time(), Attempts: f.Attempts, Delivered: f.Delivered,
 	}
+}
+
+// circle refuses a consumer whose dead letters would come back to it, from one consumer of the fleet to the next: each gives up
+// what it gets, and counts anew.
+func (f *fleet) circle(c *Consumer) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	way := []string{c.source.topic.name}
+	var back func(topic string) bool
+	back = func(topic string) bool {
+		if slices.Contains(way, topic) {
+			return topic == way[0]
+		}
+		way = append(way, topic)
+		for r := range f.members {
+			if of := r.c; of.source.topic.name == topic && back(of.deadLetterTopic()) {
+				return true
+			}
+		}
+		way = way[:len(way)-1]
+		return false
+	}
+	if !back(c.deadLetterTopic()) {
+		return nil
+	}
+	return fmt.Errorf("its dead letters would come back to it: those of %s go back to %s: name another topic, or none (NoDeadLetters)",
+		strings.Join(way, " go to "), way[0])
 }

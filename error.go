@@ -35,6 +35,10 @@ var (
 
 	// ErrAlreadyRunning is a second Run of a consumer whose first has not returned.
 	ErrAlreadyRunning = errors.New("already running")
+	// ErrNoConsumer is a name that no consumer of a [Router] has.
+	ErrNoConsumer = errors.New("no consumer has this name")
+	// ErrStopping is an addition to a [Router] that is stopping.
+	ErrStopping = errors.New("the router is stopping")
 )
 
 // An Error says which operation on which topic failed. It is made once, where the error leaves the package, and unwraps
@@ -55,6 +59,35 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// mistakes are those of an operation, each an [Error] of its own where several were joined, so that every line says where it
+// belongs.
+func mistakes(op, topic string, err error) error {
+	each := separate(err)
+	for i, e := range each {
+		each[i] = &Error{Op: op, Topic: topic, Err: e}
+	}
+	if len(each) == 1 {
+		return each[0]
+	}
+	return errors.Join(each...)
+}
+
+// separate returns the errors of which err was joined, those that were joined of others in their place.
+func separate(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // What is wrapped in another text stays in it.
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, separate(e)...)
+	}
+	if texts := errors.Join(all...); texts == nil || texts.Error() != err.Error() {
+		return []error{err} // it says more than those that it wraps
+	}
+	return all
+}
 
 // A DecodeError is a body that the topic's codec refused. The message goes to the dead letters without a handler call.
 type DecodeError struct {

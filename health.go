@@ -146,7 +146,7 @@ func (c *Consumer) Health() Health {
 	c.mu.Unlock()
 	if r == nil {
 		if last.Consumer == "" {
-			last = Health{Consumer: c.spec.name, State: StateIdle, Backlog: -1}
+			last = Health{Consumer: c.Name(), State: StateIdle, Backlog: -1}
 			last.MinWorkers, last.MaxWorkers = c.spec.bounds()
 			if c.source != nil {
 				last.Topic, last.Group = c.source.topic.name, c.source.group
@@ -170,6 +170,9 @@ func (h *healthState) snapshot(r *running) Health {
 	}
 	out.MinWorkers, out.MaxWorkers = r.c.spec.bounds()
 	blocked, refusal := r.blockedMoves()
+	if blocked == "" {
+		blocked = r.crowded()
+	}
 	missing, lost, since := r.missingWorkers()
 	pauses := r.c.pauseReasons()
 	out.Workers, _, _ = r.crew.state()

@@ -15,6 +15,10 @@ type (
 	PublishOption interface{ applyPublish(p *publishSpec) }
 	// SourceOption fits [Queue] and [Group].
 	SourceOption interface{ applySource(s *sourceSpec) }
+	// SequenceOption fits [Sequence] and [GroupSequence].
+	SequenceOption interface{ applySequence(s *sourceSpec) }
+	// BroadcastOption fits [Broadcast].
+	BroadcastOption interface{ applyBroadcast(s *sourceSpec) }
 	// ConsumeOption fits [Consume].
 	ConsumeOption interface{ applyConsume(c *consumeSpec) }
 	// BatchOption fits [ConsumeBatch].
@@ -29,6 +33,8 @@ type (
 	EndpointOption interface {
 		PublishOption
 		SourceOption
+		SequenceOption
+		BroadcastOption
 		RedriveOption
 	}
 	// PolicyOption fits topics and consumers. A consumer's replaces its topic's.
@@ -86,7 +92,8 @@ func RetryWith(p RetryPolicy) PolicyOption {
 }
 
 // DeadLetterTo names the dead-letter topic, instead of the topic's name followed by ".dlq" (in a group: the topic's, the
-// group's name, ".dlq"). Two names on one topic, or on one consumer, are an error at start.
+// group's name, ".dlq"). Two names on one topic, or on one consumer, are an error at start, and so are dead letters that would
+// come back to their consumer, at once or by way of others of the same [Run].
 func DeadLetterTo(topic string) PolicyOption {
 	return policyOption(func(s *settings) { s.setDeadLetterTo(topic) })
 }

@@ -130,7 +130,7 @@ func TestInvalidFailsAtStart(t *testing.T) {
 	c, _ := arrivals(t, 0, wherry.Invalid(wrong), wherry.Invalid(nil))
 	err := c.Run(t.Context())
 	assert.ErrorIs(t, err, wrong)
-	assert.Equal(t, err.Error(), "wherry: consume orders: the flux is negative\nan option is invalid")
+	assert.Equal(t, err.Error(), "wherry: consume orders: the flux is negative\nwherry: consume orders: an option is invalid")
 }
 
 // A middleware of batches sees what another one further in took out, once that one is done.

@@ -104,7 +104,7 @@ func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opt
 		errs = append(errs, errors.New("the broker is nil"))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, &Error{Op: "publish", Topic: c.name, Err: err}
+		return nil, mistakes("publish", c.name, err)
 	}
 	c.spec.settings = c.spec.over(p.topic.settings).filled()
 	if c.spec.timeout == 0 {

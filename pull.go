@@ -2,7 +2,6 @@ package wherry
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync"
 	"time"
@@ -41,17 +40,20 @@ func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.S
 			c.spec.failf("Pull has one loop and no handler: no workers, concurrency or middleware")
 		}
 		c.spec.fill(c.source)
-		if err := pull(ctx, c, s.topic, yield); err != nil {
-			yield(nil, c.fail(err))
+		err := c.mistakes()
+		if err == nil {
+			if err = pull(ctx, c, s.topic, yield); err != nil {
+				err = c.fail(err)
+			}
+		}
+		if err != nil {
+			yield(nil, err)
 		}
 	}
 }
 
 // pull runs the loop. It returns an error that the loop has not seen.
 func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*Pulled[T], error) bool) error {
-	if err := errors.Join(c.source.err(), errors.Join(c.spec.errs...)); err != nil {
-		return err
-	}
 	r := newRunning(ctx, c)
 	defer r.close()
 	if err := r.open(ctx); err != nil {
@@ -70,7 +72,7 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 			}
 			return nil
 		}
-		if why := refuse(&c.spec, d); why != 0 {
+		if why := refuse(&c.spec, d); why != 0 && !(why == refusedAbandoned && p.lane.spares()) {
 			s = p.lane.conclude(d, refused(&c.spec, d, why))
 			continue
 		}

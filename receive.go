@@ -71,14 +71,17 @@ func (w *worker) acceptLocked(got []*driver.Delivery) {
 	w.tenures.noteLocked(got, w.unsettled > 0)
 	w.unsettled += len(got)
 	w.buf, w.head = got, 0
-	w.pace.Begin(len(got))
+	w.r.clock.set(w.pace.Begin(len(got)))
 	w.sample.due = len(got) >= leastSampled
 	w.turn ^= 1
 	w.leases.addLocked(got)
 	if w.tenures.any() {
 		w.dropEndedLocked()
 	}
-	if w.info.HasCount {
+	switch {
+	case w.seq != nil:
+		w.seq.takeInLocked()
+	case w.info.HasCount:
 		w.inspectLocked()
 	}
 }

@@ -90,7 +90,7 @@ func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...
 		s.spec.failf("the topic is a queue and has no groups")
 	}
 	if err := errors.Join(s.spec.err(), errors.Join(spec.errs...)); err != nil {
-		return Redriven{}, &Error{Op: "redrive", Topic: topic.name, Err: err}
+		return Redriven{}, mistakes("redrive", topic.name, err)
 	}
 	r, err := openRedrive(ctx, b, topic, spec)
 	if err == nil {
@@ -178,7 +178,7 @@ func (r *redrive) move(ctx context.Context, got []*driver.Delivery) error {
 			continue
 		}
 		rec := recordOf(d)
-		rec.Control = driver.Control{Published: d.Control.Published}
+		rec.Control = driver.Control{Published: d.Control.Published, Redriven: true}
 		recs = append(recs, rec)
 		done = append(done, driver.Settlement{Delivery: d, Verdict: driver.Done})
 	}

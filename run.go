@@ -88,7 +88,7 @@ func prepare(ctx context.Context, rs []Runner) ([]func(context.Context) error, e
 	var starts, closes []func(context.Context) error
 	var errs []error
 	for i, r := range rs {
-		if r == nil || r == Runner((*Consumer)(nil)) {
+		if r == nil || r == Runner((*Consumer)(nil)) || r == Runner((*Router)(nil)) {
 			errs = append(errs, &Error{Op: "run", Err: fmt.Errorf("runner %d is nil", i+1)})
 			continue
 		}
@@ -114,10 +114,15 @@ func prepare(ctx context.Context, rs []Runner) ([]func(context.Context) error, e
 			errs = append(errs, err)
 		}
 	}
+	return nil, openingFailed(ctx, errs)
+}
+
+// openingFailed is what a preparation returns that failed, by errs.
+func openingFailed(ctx context.Context, errs []error) error {
 	if ctx.Err() != nil && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, ctx.Err()) }) {
-		return nil, fmt.Errorf("%w: %w", errStoppedEarly, ctx.Err())
+		return fmt.Errorf("%w: %w", errStoppedEarly, ctx.Err())
 	}
-	return nil, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // errStoppedEarly is a preparation that failed for nothing but the end of its context.

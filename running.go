@@ -22,6 +22,7 @@ type running struct {
 	clock  clock
 	health healthState
 	fleet  *fleet
+	aside  asides
 
 	crew    crew
 	retries *outlet // back to the source: the topic, or the group alone
@@ -33,6 +34,8 @@ type running struct {
 	hurry    context.CancelFunc
 
 	volatile bool
+	told     driver.Description // by what is open
+	alone    bool               // it is stopped while its fleet goes on, which forgets nothing
 	paused   atomic.Bool
 	closed   atomic.Bool   // by the fleet's quarantine
 	draining atomic.Bool   // the handlers' context has ended
@@ -75,6 +78,7 @@ func (r *running) open(ctx context.Context) error {
 	for _, recv := range receivers {
 		r.crew.add(newWorker(r, recv))
 		r.volatile = r.volatile || recv.Info().Volatile
+		r.told = toldBy(r.retries, recv)
 	}
 	if err != nil || c.newLane == nil && c.newBulk == nil { // the latter is a loop, which is its own lane
 		return err
@@ -143,6 +147,7 @@ func (r *running) run(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-r.failed:
 	}
+	r.alone = errors.Is(context.Cause(ctx), errStoppedAlone)
 	err := r.stop(stopIntake, endHand)
 	stopWatching()
 	beside.Wait()
@@ -168,7 +173,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		}
 	}()
 	paused := r.paused.Load() // and not waited for, though the pause may be over when that is asked again
-	emptied := !r.volatile || r.isFailed() || r.fleet.empty(r, over)
+	emptied := !r.volatile || r.alone || r.isFailed() || r.fleet.empty(r, over)
 	r.crew.freeze()
 	stopIntake()
 	for _, w := range r.crew.now() {
@@ -190,7 +195,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		return r.failure
 	}
 	left := 0
-	if !emptied || r.volatile && (paused || r.paused.Load()) {
+	if !emptied || r.volatile && !r.alone && (paused || r.paused.Load()) {
 		left = max(r.left()-messages, 0)
 	}
 	if handlers > 0 || left > 0 {

@@ -67,7 +67,7 @@ func (s *settings) setRetry(p RetryPolicy) {
 		s.failf("two retry policies: one replaces the other as a whole, so that only one can be meant")
 	}
 	if err := p.validate(); err != nil {
-		s.failf("%w", err)
+		s.errs = append(s.errs, err)
 	}
 	s.retry = &p
 }

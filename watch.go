@@ -168,6 +168,9 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 		w.mu.Lock()
 		starved := w.starved
 		w.mu.Unlock()
+		if crowded := r.crowded(); crowded != "" {
+			return crowded, "", ""
+		}
 		if starved {
 			return fmt.Sprintf("credit exhausted: %d messages unsettled", w.credit), "", ""
 		}

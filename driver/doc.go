@@ -8,9 +8,9 @@
 // # Abilities
 //
 // What a broker can do is found in its method set, once, when something is constructed. Where the engine has a fallback,
-// the ability is an optional interface ([Accepter], [Holder], [Extender], [Revoker], [Waiter], [Sharer], [Inspector]). Where there
-// is none, the ability is the type of a parameter ([Queuer], [Grouper], [Broadcaster], [Sequencer], [GroupSequencer],
-// [Transactor]), so that a program that asks a broker for what it lacks does not compile. A backend therefore returns its
+// the ability is an optional interface ([Accepter], [Holder], [Extender], [Revoker], [Waiter], [Sharer], [Inspector],
+// [Describer]). Where there is none, the ability is the type of a parameter ([Queuer], [Grouper], [Broadcaster], [Sequencer],
+// [GroupSequencer], [Transactor]), so that a program that asks a broker for what it lacks does not compile. A backend therefore returns its
 // concrete type from its constructors. Each ability is one small interface that never grows, and says what this kind of
 // broker can do on its lowest supported server; a newer server changes only how. What a setting forbids fails in Open,
 // with the setting's name in the error.
@@ -28,5 +28,6 @@
 // its receiver is closed; the driver neither reads nor writes it in between, whatever the broker does meanwhile. A
 // record's bytes belong to the driver until Send returns, and not a moment longer.
 //
-// The conformance suite for this contract is package drivertest.
+// The conformance suite for this contract is package drivertest. A driver of a log, which keeps one commit position instead
+// of an answer for each delivery, tracks what is finished above it with package gap.
 package driver

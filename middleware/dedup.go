@@ -100,13 +100,21 @@ func (c DedupConfig) withDefaults() DedupConfig {
 // The mark is set after the handler returned, within 5 s of its own, whatever became of the handler's context. When that
 // fails, what the handler did stands and the message is done; a duplicate that comes after the lease is handled again. In a
 // batch each message is claimed in its turn, which is a call of the store each, and what is not to be handled is taken out.
-// A nil store is an error at start.
+// A nil store is an error at start. A store that is a [Laster] tells [wherry.Explain] how far this reaches.
 func Dedup(s Store, c DedupConfig) wherry.ConsumerOption {
 	if bad := c.validate(s); len(bad) > 0 {
 		return bad.invalid("dedup")
 	}
 	d := &dedup{store: s, cfg: c.withDefaults(), prefix: strconv.FormatUint(rand.Uint64(), 36) + "-"}
-	return use(d.lane, d.batchLane)
+	return wherry.UseDedup(reachOf(s), d.lane, d.batchLane)
+}
+
+// reachOf is how far the store's marks reach. They never commit with the handler's effects: they are set after it returned.
+func reachOf(s Store) wherry.DedupReach {
+	if l, ok := s.(Laster); ok && l.Lasts() {
+		return wherry.DedupOutlives
+	}
+	return wherry.DedupInProcess
 }
 
 // dedup is what the lanes share.

@@ -22,6 +22,13 @@ type Store interface {
 	Release(ctx context.Context, key, owner string) error
 }
 
+// A Laster is a [Store] that says whether its marks outlive the process. One that does not say is taken for one whose marks do
+// not: it is what [wherry.Explain] goes by, and changes nothing else.
+type Laster interface {
+	// Lasts reports whether another process, and this one after a restart, find the marks. It is constant.
+	Lasts() bool
+}
+
 // Claim is what a [Store] says to who asks for a key. The zero Claim is none of them, and is taken for a fault of the
 // store.
 type Claim uint8

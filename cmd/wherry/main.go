@@ -1,5 +1,5 @@
 // Command wherry shows what the toolkit does: `wherry demo` runs an orders service in process and accounts for every
-// order, `wherry bench` measures, and reads what was measured.
+// order, `wherry bench` measures, and reads what was measured, and `wherry explain` says what consumers guarantee.
 package main
 
 import (

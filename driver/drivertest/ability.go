@@ -22,6 +22,7 @@ const (
 	Transact      Ability = "transact"       // driver.Transactor
 	Declare       Ability = "declare"        // driver.Declarer
 	Inspect       Ability = "inspect"        // driver.Inspector
+	Describe      Ability = "describe"       // driver.Describer
 
 	Accept  Ability = "accept"  // driver.Accepter
 	Hold    Ability = "hold"    // driver.Holder
@@ -95,6 +96,8 @@ func (t *T) abilities() []Ability {
 	add(ok, Declare)
 	_, ok = b.(driver.Inspector)
 	add(ok, Inspect)
+	_, ok = b.(driver.Describer)
+	add(ok, Describe)
 
 	ctx := t.soon()
 	for _, k := range kinds {

@@ -256,6 +256,18 @@ func TestBrokenReceivers(t *testing.T) {
 			})},
 			some: []string{"queue/receive/topics"},
 		},
+		"says of itself what it is not": {
+			b:    broken{describe: func(d driver.Description) driver.Description { d.Info.HasCount = !d.Info.HasCount; return d }},
+			want: []string{"queue/describe/true"},
+		},
+		"is said to hold and does not say for how long": {
+			b:    broken{describe: func(d driver.Description) driver.Description { d.MaxHold = time.Hour; return d }},
+			want: []string{"queue/describe/true"},
+		},
+		"is said to take nothing back": {
+			b:    broken{describe: func(d driver.Description) driver.Description { d.Revokes = false; return d }},
+			want: []string{"queue/describe/true"},
+		},
 		"counts too much": {
 			b:    broken{depth: func(d driver.Depth) driver.Depth { d.Ready++; return d }},
 			want: []string{"queue/settle/done", "queue/inspect/counts", "queue/inspect/held"},

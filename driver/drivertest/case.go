@@ -31,8 +31,8 @@ func Cases() []Case {
 	for _, group := range [][]Case{
 		topologyCases(), sendCases(), acceptCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
 		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(),
-		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), foreignCases(), faultCases(), loadCases(),
-		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(),
+		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), describeCases(), foreignCases(), faultCases(), loadCases(),
+		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(), engineSequenceCases(),
 	} {
 		for _, c := range group {
 			all = append(all, c.instances()...)

@@ -30,6 +30,11 @@ func broadcastCases() []Case {
 			Sentence: "A reader from a time gets what was sent from then on, or is refused with errors.ErrUnsupported.",
 			kinds:    just, Run: broadcastTime,
 		},
+		{
+			Name:     "slow",
+			Sentence: "A reader that does not receive keeps neither senders nor other readers waiting.",
+			kinds:    just, Run: broadcastSlow,
+		},
 	}
 }
 
@@ -110,4 +115,19 @@ func broadcastTime(t *T) {
 		r.done(r.expect(records...)...)
 		r.none()
 	}
+}
+
+func broadcastSlow(t *T) {
+	l := t.line()
+	slow, quick := l.receiver(), l.receiver()
+	slow.none()
+	quick.none()
+	s := l.sender()
+	for left := t.h.Messages; left > 0; left -= prefetch / 2 {
+		records := t.batch(min(left, prefetch/2))
+		s.send(records...)
+		quick.done(quick.expect(records...)...)
+	}
+	quick.none()
+	slow.close()
 }

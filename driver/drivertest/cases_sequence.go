@@ -35,6 +35,17 @@ func sequenceCases() []Case {
 			Sentence: "When an owner closes, the next gets the rest of its keys in publish order, and got none of them before.",
 			kinds:    ordered, Run: handOver,
 		},
+		{
+			Name:     "lease-ended",
+			Sentence: "When the leases of an owner end, another gets all that was not settled of its key, and what came after, in publish order.",
+			Needs:    []Ability{Lease}, kinds: ordered, Run: keyLeaseEnded,
+		},
+		{
+			Name: "revoked",
+			Sentence: "When the tenure of an owner ends, another gets all that was not settled of its key, and what came after, " +
+				"in publish order.",
+			Needs: []Ability{Revoke}, Hooks: []string{HookRevoke}, kinds: ordered, Run: keyRevoked,
+		},
 	}
 }
 
@@ -158,4 +169,46 @@ func handOver(t *T) {
 		t.Errorf("after the owner's close came %q, want %q", got, want)
 	}
 	other.done(rest...)
+}
+
+func keyLeaseEnded(t *T) {
+	l := t.line()
+	r := l.receiver().letExpire()
+	records := t.keyed("k", 6)
+	l.send(records[:4]...)
+	ds := r.take(4)
+	t.wantOrder(ds, records[:4])
+	r.done(ds[0])
+	l.send(records[4:]...)
+	t.pause(r.info.Lease)
+	next := l.receiver()
+	back := next.take(len(records) - 1)
+	t.wantOrder(back, records[1:])
+	next.done(back...)
+	next.none()
+}
+
+func keyRevoked(t *T) {
+	l := t.line()
+	r := l.receiver()
+	r.byHand()
+	records := t.keyed("k", 6)
+	l.send(records[:4]...)
+	ds := r.take(4)
+	t.wantOrder(ds, records[:4])
+	r.done(ds[0])
+	l.send(records[4:]...)
+	t.h.Revoke(t, r.r)
+	for tenure := range byTenure(ds[1:]) {
+		rv := r.revoked(tenure)
+		if rv.Done != nil {
+			rv.Done()
+		}
+		r.expired(rv)
+	}
+	next := l.receiver()
+	back := next.take(len(records) - 1)
+	t.wantOrder(back, records[1:])
+	next.done(back...)
+	next.none()
 }

@@ -46,12 +46,12 @@ func TestRunCase(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	found := Find(t, broken{}.harness())
-	for _, a := range []Ability{Queue, Group, Hold, Bounded, Revoke, Waiting, Share, Delay, Inspect, Declare} {
+	for _, a := range []Ability{Queue, Group, Broadcast, Sequence, GroupSequence, Hold, Bounded, Revoke, Waiting, Share, Delay, Inspect, Declare} {
 		if !slices.Contains(found, a) {
 			t.Errorf("%s was not found in %v", a, found)
 		}
 	}
-	for _, a := range []Ability{Broadcast, Sequence, GroupSequence, Transact, Lease, Durable} {
+	for _, a := range []Ability{Transact, Lease, Durable} {
 		if slices.Contains(found, a) {
 			t.Errorf("%s was found, and is not there", a)
 		}
@@ -184,6 +184,7 @@ func TestRealTime(t *testing.T) {
 	for _, name := range []string{
 		"send/limits", "queue/send/round-trip", "queue/receive/stop", "queue/close/beside-receive", "group/hold/due",
 		"queue/delay/release", "queue/bounds/goroutines", "queue/fault/cut", "group/load/ledger", "queue/engine/dead-letter",
+		"sequence/load/ledger", "group-sequence/order", "broadcast/all", "broadcast/slow",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

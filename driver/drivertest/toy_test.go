@@ -12,9 +12,9 @@ import (
 	"github.com/wherryhq/wherry/mem"
 )
 
-// A toy has the abilities that the in-process broker lacks, made of those that it has: a broadcast reader is a group of
-// its own, a sequence has one receiver at work at a time, and a transaction keeps what it sends until its commit. It
-// shows that the cases can be passed.
+// A toy has abilities made of queues and groups alone: a broadcast reader is a group of its own, with a history before it, a
+// sequence has one receiver at work at a time, and a transaction keeps what it sends until its commit. It shows that the
+// cases can be passed in more than one manner, and, where it is wrong, that they can fail.
 type toy struct {
 	*mem.Broker
 	wrong toyFault
@@ -29,12 +29,15 @@ type toy struct {
 type toyFault int
 
 const (
-	sound          toyFault = iota
-	sharesKeys              // two receivers of a sequence at work at once
-	fixesNowLate            // a broadcast's now is the first Receive
-	commitsAll              // a transaction settles whatever it received
-	sendsAtOnce             // a transaction sends before its commit
-	forgetsOnAbort          // an abort settles
+	sound           toyFault = iota
+	sharesKeys               // two receivers of a sequence at work at once
+	reversesLeases           // and what their leases give back comes in reverse
+	requeuesLast             // and what they give back comes behind what is new
+	waitsForReaders          // a sender waits for the slowest broadcast reader
+	fixesNowLate             // a broadcast's now is the first Receive
+	commitsAll               // a transaction settles whatever it received
+	sendsAtOnce              // a transaction sends before its commit
+	forgetsOnAbort           // an abort settles
 )
 
 type sentRecord struct {
@@ -43,9 +46,22 @@ type sentRecord struct {
 }
 
 func newToy(wrong toyFault) *toy {
-	return &toy{
-		wrong: wrong, Broker: mem.New(mem.Config{MaxRecord: 128 << 10}), history: map[string][]sentRecord{}, turns: map[string]chan struct{}{},
+	cfg := mem.Config{MaxRecord: 128 << 10}
+	switch wrong {
+	case reversesLeases:
+		cfg.Lease, cfg.Weak.RequeueInNackOrder = time.Minute, true
+	case requeuesLast:
+		cfg.Weak.RequeueBehindNew = true
+	case waitsForReaders:
+		cfg.MaxMessages = prefetch
+	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort:
 	}
+	return &toy{wrong: wrong, Broker: mem.New(cfg), history: map[string][]sentRecord{}, turns: map[string]chan struct{}{}}
+}
+
+// shares reports whether its sequences are no more than queues.
+func (b *toy) shares() bool {
+	return b.wrong == sharesKeys || b.wrong == reversesLeases || b.wrong == requeuesLast
 }
 
 func (b *toy) OpenSender(ctx context.Context, t driver.Target) (driver.Sender, error) {
@@ -126,10 +142,10 @@ func (b *toy) OpenGroupSequence(ctx context.Context, s driver.Source) (driver.Re
 
 // inTurn is a receiver that receives once no other of the source has the turn, and keeps it until it is closed.
 func (b *toy) inTurn(s driver.Source, r driver.Receiver) driver.Receiver {
-	if r == nil {
-		return nil
+	if r == nil || b.shares() {
+		return r
 	}
-	t := &turnReceiver{Receiver: r, wrong: b.wrong, gone: make(chan struct{})}
+	t := &turnReceiver{Receiver: r, gone: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, topic := range s.Topics {
@@ -144,7 +160,6 @@ func (b *toy) inTurn(s driver.Source, r driver.Receiver) driver.Receiver {
 
 type turnReceiver struct {
 	driver.Receiver
-	wrong toyFault
 	turns []chan struct{}
 	gone  chan struct{}
 	once  sync.Once
@@ -154,9 +169,6 @@ type turnReceiver struct {
 }
 
 func (r *turnReceiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
-	if r.wrong == sharesKeys {
-		return r.Receiver.Receive(ctx, dst)
-	}
 	r.mu.Lock()
 	has := r.has
 	r.mu.Unlock()

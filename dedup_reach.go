@@ -1,0 +1,48 @@
+package wherry
+
+// DedupReach is how far the marks reach by which a middleware tells duplicates. The zero DedupReach is no de-duplication.
+type DedupReach uint8
+
+const (
+	// DedupNone is no de-duplication.
+	DedupNone DedupReach = iota
+	// DedupInProcess is marks that end with the process.
+	DedupInProcess
+	// DedupOutlives is marks that outlive the process and are set after the handler's effects, in an act of their own: who dies
+	// in between handles the message again.
+	DedupOutlives
+	// DedupWithEffects is marks that outlive the process and commit with the handler's effects, in one transaction.
+	DedupWithEffects
+)
+
+// UseDedup is [Use] and [UseBatch] for middleware that tells duplicates, with what [Explain] is to say of it. The reach is the
+// word of who wrote the middleware, which nobody can check: give [DedupWithEffects] only where neither the mark nor the effects
+// can be there without the other. Of several on one consumer the strongest counts. A nil middleware is an error at start of a
+// consumer of that shape, and [DedupNone] or an unknown reach of any.
+func UseDedup(reach DedupReach, m Middleware, b BatchMiddleware) ConsumerOption {
+	return dedupOption{reach: reach, m: m, b: b}
+}
+
+type dedupOption struct {
+	reach DedupReach
+	m     Middleware
+	b     BatchMiddleware
+}
+
+func (o dedupOption) applyConsume(c *consumeSpec) {
+	o.note(c)
+	Use(o.m).applyConsume(c)
+}
+
+func (o dedupOption) applyBatch(c *consumeSpec) {
+	o.note(c)
+	UseBatch(o.b).applyBatch(c)
+}
+
+func (o dedupOption) note(c *consumeSpec) {
+	if o.reach == DedupNone || o.reach > DedupWithEffects {
+		c.failf("the reach of the de-duplication is %d, want DedupInProcess, DedupOutlives or DedupWithEffects", o.reach)
+		return
+	}
+	c.dedup = max(c.dedup, o.reach)
+}

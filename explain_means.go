@@ -1,0 +1,144 @@
+package wherry
+
+import (
+	"fmt"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A fact is a sentence about brokers that a case of the conformance suite proves. A test compares the sentences, since this
+// package cannot import the suite.
+type fact struct{ clause, sentence string }
+
+// Facts that hold for every way to receive.
+var (
+	factKept     = fact{"receive/kept", "What is sent to a queue, or to a declared group, before its first receiver is kept for it."}
+	factDone     = fact{"settle/done", "A delivery that was settled as Done is over: it does not come again, and nothing of it is left."}
+	factReleased = fact{"close/broker-returns-unsettled", "What is unsettled when its broker connection closes comes to another connection."}
+	factClosed   = fact{
+		"close/returns-unsettled", "What is unsettled when its receiver closes comes to another: the same id, the attempt unchanged, and the " +
+			"broker's count, where there is one, one higher.",
+	}
+	factHold     = fact{"hold/due", "A held record arrives whole when it is due, and never earlier."}
+	factHeld     = fact{"hold/connection-closed", "A held record does not need the connection that sent it."}
+	factExtended = fact{
+		"lease/extend", "Deliveries that are extended stay with their receiver, however long and however many wait, and can be settled.",
+	}
+	factExpires = fact{"lease/expires", "A delivery that is neither settled nor extended within its lease comes to another receiver, as it was."}
+	factRevoked = fact{
+		"revoke/settle-until",
+		"A tenure that ends is told; what is settled of it before Until is settled, and the rest is given to another when Done is called.",
+	}
+	factDepth    = fact{"inspect/counts", "Depth counts what is ready and what is in flight, or says -1 where it cannot know."}
+	factCompete  = fact{"receive/compete", "Competing receivers share the records: each goes to one of them, once."}
+	factAttempts = fact{
+		"engine/attempts", "The attempt starts at 1 and is 1 + the calls that failed, and no retry comes earlier than its delay.",
+	}
+	factDeadLetter = fact{
+		"engine/dead-letter", "After exactly MaxAttempts failed calls a message is in the dead letters, byte for byte, with its id, key, " +
+			"headers, counts, and first and last error.",
+	}
+	factPanic = fact{"engine/panic", "A handler that panics has failed: its message is tried again, and others go on."}
+	factBatch = fact{"engine/batch", "The messages of a batch end as their outcomes say: one that failed comes again alone."}
+)
+
+// Facts of one kind alone, and of none.
+var (
+	factIndependent = fact{"independent", "Every group gets every record, whatever the others do with theirs."}
+	factGroupRetry  = fact{"engine/group-retry", "A retry in one group reaches that group alone."}
+	factHoldTopic   = fact{"topology/hold", "A topic in the role of a hold takes records and gives them back whole, with their hold data."}
+)
+
+// kind is how the source gets its messages.
+func (s *sourceSpec) kind() Kind {
+	if s.group != "" {
+		return KindGroup
+	}
+	return KindQueue
+}
+
+// explainKind says what is said of one kind only. A new kind has a method here, a constant, and its place in sourceSpec.kind.
+func (e *explainer) explainKind() {
+	switch e.kind {
+	case KindQueue:
+		e.explainQueue()
+	case KindGroup:
+		e.explainGroup()
+	}
+}
+
+func (e *explainer) explainQueue() {
+	e.means("queue", ByBroker, e.proven(factCompete))
+}
+
+func (e *explainer) explainGroup() {
+	e.means("group", ByBroker, e.proven(factIndependent), e.proven(factCompete))
+	e.means("retry of the group", ByBroker, e.proven(factGroupRetry))
+}
+
+// shared says what is said of every kind that settles.
+func (e *explainer) shared() {
+	info := e.broker.Info
+	e.means("attempts", ByEngine, e.proven(factAttempts))
+	switch {
+	case e.known == KnownNot:
+		e.means("delay", Unknown, said("By the broker where it can hold a record, else by hold topics."))
+	case e.broker.Holds:
+		e.means("delay", ByBroker, e.proven(factHold))
+	default:
+		e.means("delay", ByEngine, said("A copy waits in the hold topic of its delay and is moved on by a running consumer."), known(factHoldTopic))
+	}
+	if to := e.deadLetters(); to == "" {
+		e.means("dead letters", Absent, said("What is rejected or given up is dropped, with an event."))
+	} else {
+		e.means("dead letters", ByEngine, said("The copy to "+to+" is confirmed before the original is settled."), e.proven(factDeadLetter))
+	}
+	if e.out.Batches {
+		e.means("batches", ByEngine, e.proven(factBatch))
+	}
+	e.either("count of deliveries", info.HasCount, factClosed,
+		"The broker does not count: a message that kills its process each time comes again without end.")
+	e.either("lease", info.Lease > 0, factExtended,
+		"A delivery stays with its receiver until it is settled or the receiver ends.")
+	e.either("revocation", e.broker.Revokes, factRevoked, "The broker takes nothing back while the receiver lives.")
+	if _, ok := e.source.broker.(driver.Inspector); ok {
+		e.means("backlog", ByBroker, e.proven(factDepth))
+	} else {
+		e.means("backlog", Absent, said("The broker does not tell what waits: health shows no backlog, and a stall only of what is in hand."))
+	}
+	if e.forgets() {
+		e.means("emptying at the stop", ByEngine,
+			said("A stop of the whole Run goes on until the broker is empty, within the drain time; a stop of this consumer alone does not."))
+	}
+}
+
+// either is native where has, and else absent with a text. Before it is known it is neither.
+func (e *explainer) either(what string, has bool, f fact, without string) {
+	switch {
+	case e.known == KnownNot:
+		e.means(what, Unknown)
+	case has:
+		e.means(what, ByBroker, e.proven(f))
+	default:
+		e.means(what, Absent, said(without))
+	}
+}
+
+func (e *explainer) means(what string, how How, says ...Statement) {
+	if says == nil {
+		says = []Statement{}
+	}
+	e.out.Means = append(e.out.Means, Means{What: what, How: how, Says: says})
+}
+
+func said(text string) Statement { return Statement{Text: text} }
+
+func saidf(format string, args ...any) Statement { return said(fmt.Sprintf(format, args...)) }
+
+// proven is a fact of the consumer's kind.
+func (e *explainer) proven(f fact) Statement {
+	return Statement{Text: f.sentence, Case: string(e.kind) + "/" + f.clause}
+}
+
+// known is a fact of no kind.
+func known(f fact) Statement { return Statement{Text: f.sentence, Case: f.clause} }
