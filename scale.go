@@ -36,11 +36,11 @@ func (s *scaleSpec) failf(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
-// WorkersBetween is a number of workers that changes with what waits: at least least and at most most, and least at the
-// start. Every 5 s ([ScaleEvery]) the broker is asked, and the strategy ([ScaleBy], default the zero [BacklogScaler]) says how many
-// workers it wants. The number changes once every answer of the last 10 s ([ScaleAfter]) wanted more, or every one wanted
-// fewer, to the nearest of them, and then not again for 30 s ([ScaleCooldown]). While the consumer is paused, or the broker
-// does not say what waits, nothing changes.
+// WorkersBetween is a number of workers that changes with what waits, within two bounds, and begins at the lower. Every 5 s
+// ([ScaleEvery]) the broker is asked, and the strategy ([ScaleBy], default the zero [BacklogScaler]) says how many workers
+// it wants. The number changes once every answer of the last 10 s ([ScaleAfter]) wanted more, or every one wanted fewer, to
+// the nearest of them, and then not again for 30 s ([ScaleCooldown]). While the consumer is paused, or the broker does not
+// say what waits, nothing changes.
 //
 // A worker that is added opens a receiver and begins to receive. One that is removed receives nothing more; what no handler
 // has touched goes back to the broker, handlers in hand return in their own time, and then it is closed. Each change is an

@@ -308,7 +308,7 @@ func TestAddedWorkerIsBuilt(t *testing.T) {
 		var built atomic.Int64
 		c := wherry.Consume(wherry.Queue(b, orders), done, d.between(1, 3), wherry.Use(func(next wherry.Next) wherry.Next {
 			if built.Add(1) == 2 {
-				panic("not this one") //nolint:forbidigo // It is what the test is about.
+				panic("not this one")
 			}
 			return next
 		}))

@@ -77,9 +77,9 @@ func (s *scaler) look(now time.Time) {
 
 // ask asks the strategy, which is the user's.
 func (s *scaler) ask(snap ScaleSnapshot) (n int) {
-	n = snap.Workers
 	defer func() {
 		if v := recover(); v != nil {
+			n = snap.Workers
 			s.r.emit(&Panicked{Origin: s.r.origin, Value: v, Stack: newPanicError(v).Stack})
 		}
 	}()

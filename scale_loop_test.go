@@ -310,5 +310,5 @@ func TestStrategyIsPluggable(t *testing.T) {
 type bad struct{}
 
 func (bad) Scale(wherry.ScaleSnapshot) int {
-	panic("no idea") //nolint:forbidigo // It is what the test is about.
+	panic("no idea")
 }

@@ -89,7 +89,7 @@ func (b BacklogScaler) validate() error {
 
 // Scale implements [Scaler].
 func (b BacklogScaler) Scale(s ScaleSnapshot) int {
-	b = b.filled()
+	f := b.filled()
 	now, each := max(s.Workers, 1), float64(max(s.PerWorker, 1))
 	ready, capacity := float64(s.Ready), float64(now)*each
 	old := 0.0 // how many times too old
@@ -97,10 +97,10 @@ func (b BacklogScaler) Scale(s ScaleSnapshot) int {
 		old = float64(s.Oldest) / float64(b.Oldest)
 	}
 	switch {
-	case ready > b.Up*capacity, old > 1:
-		need := max(math.Ceil(ready/(b.Up*each)), math.Ceil(float64(now)*old), float64(now+1))
+	case ready > f.Up*capacity, old > 1:
+		need := max(math.Ceil(ready/(f.Up*each)), math.Ceil(float64(now)*old), float64(now+1))
 		return int(min(need, float64(2*now)))
-	case ready < b.Down*capacity && old <= 0.5:
+	case ready < f.Down*capacity && old <= 0.5:
 		return now - 1
 	default:
 		return now

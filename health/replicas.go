@@ -1,10 +1,10 @@
 package health
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -22,18 +22,18 @@ type ReplicaConfig struct {
 
 const defaultWithin = time.Minute
 
-func (c ReplicaConfig) validate() error {
-	var errs []error
+// mistakes names every field that is wrong.
+func (c ReplicaConfig) mistakes() (bad []string) {
 	if c.Within < 0 {
-		errs = append(errs, fmt.Errorf("Within is %v, want more than 0", c.Within))
+		bad = append(bad, fmt.Sprintf("Within is %v, want more than 0", c.Within))
 	}
 	if c.Min < 0 {
-		errs = append(errs, fmt.Errorf("Min is %d, want at least 1", c.Min))
+		bad = append(bad, fmt.Sprintf("Min is %d, want at least 1", c.Min))
 	}
 	if c.Max != 0 && c.Max < max(c.Min, 1) {
-		errs = append(errs, fmt.Errorf("Max is %d, want 0 or at least Min", c.Max))
+		bad = append(bad, fmt.Sprintf("Max is %d, want 0 or at least Min", c.Max))
 	}
-	return errors.Join(errs...)
+	return bad
 }
 
 func (c ReplicaConfig) withDefaults() ReplicaConfig {
@@ -81,9 +81,10 @@ type DrainsReport struct {
 // does not know them, the answer is 503 and says why, so that the autoscaler changes nothing, where a number would be made
 // up. An empty set and a nil consumer do not know either. Mistakes in c are a 500 that names them.
 func (s Set) Replicas(c ReplicaConfig) http.Handler {
-	if err := c.validate(); err != nil {
+	if bad := c.mistakes(); len(bad) > 0 {
+		text := "health: replicas: " + strings.Join(bad, "; ")
 		return answers(func() (int, any) {
-			return http.StatusInternalServerError, map[string]string{"error": "health: replicas: " + err.Error()}
+			return http.StatusInternalServerError, map[string]string{"error": text}
 		})
 	}
 	c = c.withDefaults()

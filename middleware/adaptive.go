@@ -31,8 +31,9 @@ type AdaptiveConfig struct {
 	// ProbeEvery is how often, at the most, the time that a call takes with few others is measured anew, with half the
 	// limit. Default 30 s, and never before a thousand calls, so that it costs little.
 	ProbeEvery time.Duration
-	// FailureRatio is the share of calls of a window, of more than 0 and up to 1, from which the limit backs off: it loses
-	// half of that share. Default 0.1, so that a few bad messages change nothing.
+	// FailureRatio is the share of failed calls, more than 0 and less than 1, over about the last fifty, from which the limit
+	// backs off: after each window with failures it loses half of that window's share. Default 0.1, so that a few bad
+	// messages change nothing.
 	FailureRatio float64
 	// Failed tells whether an outcome is a failure. Default: a retry is. A call that overran its deadline is one whatever
 	// its outcome. Neither is counted when the consumer is stopping, or the message was taken away. It must be safe for
@@ -74,8 +75,8 @@ func (c AdaptiveConfig) validate() (bad mistakes) {
 	positive(&bad, "Window", c.Window)
 	atLeast(&bad, "WindowCalls", c.WindowCalls, 0)
 	positive(&bad, "ProbeEvery", c.ProbeEvery)
-	if !(c.FailureRatio >= 0 && c.FailureRatio <= 1) {
-		bad.addf("FailureRatio is %v, want more than 0 and up to 1", c.FailureRatio)
+	if !(c.FailureRatio >= 0 && c.FailureRatio < 1) {
+		bad.addf("FailureRatio is %v, want more than 0 and less than 1", c.FailureRatio)
 	}
 	return bad
 }
@@ -106,7 +107,8 @@ func (c AdaptiveConfig) withDefaults() AdaptiveConfig {
 //
 // It grows by its root while calls take no longer, and falls when they queue up. With a dependency that works on k calls at
 // once, and on which others wait, it settles where limit − √limit = tolerance × k. A window in which the limit was never
-// reached does not let it grow, and one in which too many calls failed lets it back off at once, by half of their share.
+// reached does not let it grow. When too many calls fail it backs off after each window in which some did, by half of their
+// share.
 //
 // This is the gradient limit of Netflix's concurrency-limits with the measured minimum of Envoy's adaptive concurrency:
 // every so often the limit is halved for some calls, and what those take is the time with few. Gradient2 of the former

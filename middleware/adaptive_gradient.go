@@ -10,6 +10,8 @@ const (
 	probeCalls = 20
 	// probeApart is the fewest calls between two such measurements, so that they cost a few parts in a hundred.
 	probeApart = 50 * probeCalls
+	// failingOver is about how many calls the share of failed ones is taken over.
+	failingOver = 50
 	// steepest is the most that a window takes away for being slow.
 	steepest = 0.5
 )
@@ -24,6 +26,7 @@ type gradient struct {
 	limit    float64
 	unloaded float64 // nanoseconds a call with few others; 0: not measured
 	latency  float64 // nanoseconds a call in the last window
+	failing  float64 // share of failed calls of late
 
 	probing bool
 	few     int // calls at once while probing
@@ -110,16 +113,18 @@ func (g *gradient) end(c call, v verdict, at time.Time, left int) {
 	switch v {
 	case success:
 		w.good++
+		g.failing -= g.failing / failingOver
 		w.took += float64(at.Sub(c.began))
 	case failure:
 		w.failed++
+		g.failing += (1 - g.failing) / failingOver
 	default:
 		return
 	}
 	calls := w.good + w.failed
 	switch {
 	case g.probing:
-		if calls >= probeCalls || w.failed > 0 && g.tooManyFailed() && calls >= g.cfg.WindowCalls {
+		if calls >= probeCalls || g.tooManyFailed() && calls >= g.cfg.WindowCalls {
 			g.measured(at)
 		}
 	case at.Sub(w.began) >= g.cfg.Window && calls >= max(g.cfg.WindowCalls, int(g.limit/2)):
@@ -131,16 +136,15 @@ func (g *gradient) end(c call, v verdict, at time.Time, left int) {
 	}
 }
 
-// tooManyFailed is whether the window lets the limit back off.
+// tooManyFailed is whether the window lets the limit back off. Its own share would say too much: one of ten may be chance.
 func (g *gradient) tooManyFailed() bool {
-	w := &g.window
-	return float64(w.failed) >= g.cfg.FailureRatio*float64(w.good+w.failed)
+	return g.window.failed > 0 && g.failing >= g.cfg.FailureRatio
 }
 
 // measured ends a measurement.
 func (g *gradient) measured(at time.Time) {
 	w := &g.window
-	if w.failed > 0 && g.tooManyFailed() {
+	if w.good == 0 || g.tooManyFailed() {
 		g.backOff()
 		g.probe(min(g.few, max(g.whole()/2, g.cfg.Min))) // a failing dependency is no measure
 		return
@@ -164,7 +168,7 @@ func (g *gradient) correct() {
 	if w.good > 0 {
 		g.latency = max(w.took/float64(w.good), 1)
 	}
-	if w.failed > 0 && g.tooManyFailed() {
+	if g.tooManyFailed() {
 		g.backOff()
 		return
 	}

@@ -170,10 +170,10 @@ func TestAdaptiveLimitBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var changes atomic.Int64
 		a := middleware.NewAdaptiveLimit(middleware.AdaptiveConfig{
-			Min: 2, Max: 64, OnChange: func(int, int) { changes.Add(1) },
+			Min: 2, Max: 32, OnChange: func(int, int) { changes.Add(1) },
 		})
-		d := newDependency(10, 100*time.Millisecond, 1)
-		l := newLoad(t, d, 64, a.Option())
+		d := newDependency(10, 200*time.Millisecond, 1)
+		l := newLoad(t, d, 32, a.Option())
 		defer l.end()
 		time.Sleep(2 * time.Minute)
 		before, _, _ := observe(a, 10*time.Second)
@@ -197,21 +197,21 @@ func TestAdaptiveLimitTellsFailures(t *testing.T) {
 		falls  bool
 	}{
 		"one in twenty fails": {func(_ context.Context, n int64) wherry.Outcome {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 			if n%20 == 0 {
 				return wherry.Retry(errBoom)
 			}
 			return wherry.Ack()
 		}, false},
 		"one in four fails": {func(_ context.Context, n int64) wherry.Outcome {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 			if n%4 == 0 {
 				return wherry.Retry(errBoom)
 			}
 			return wherry.Ack()
 		}, true},
 		"all are rejected": {func(context.Context, int64) wherry.Outcome {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 			return wherry.Reject(errBoom)
 		}, false},
 		"all overrun": {func(ctx context.Context, _ int64) wherry.Outcome {
@@ -219,7 +219,7 @@ func TestAdaptiveLimitTellsFailures(t *testing.T) {
 			return wherry.Ack()
 		}, true},
 		"all panic": {func(context.Context, int64) wherry.Outcome {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 			return crash(errBoom)
 		}, true},
 	} {
@@ -229,15 +229,15 @@ func TestAdaptiveLimitTellsFailures(t *testing.T) {
 				r := newRig(t)
 				a := middleware.NewAdaptiveLimit(middleware.AdaptiveConfig{Initial: 8, Max: 16})
 				var n atomic.Int64
-				r.publish(numbers(4000)...)
+				r.publish(numbers(1000)...)
 				h := func(ctx context.Context, _ *wherry.Message[string]) wherry.Outcome { return c.handle(ctx, n.Add(1)) }
 				go func() {
-					time.Sleep(30 * time.Second)
+					time.Sleep(10 * time.Second)
 					if got := a.Limit(); c.falls != (got < 8) || !c.falls && got != 16 {
 						t.Errorf("the limit is %d, falls is %v", got, c.falls)
 					}
 				}()
-				ctx, stop := context.WithTimeout(t.Context(), 31*time.Second)
+				ctx, stop := context.WithTimeout(t.Context(), 11*time.Second)
 				defer stop()
 				_ = r.consume(h, a.Option(), wherry.Concurrency(16), wherry.HandlerTimeout(500*time.Millisecond),
 					wherry.DrainTime(time.Second), wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 1}), wherry.NoDeadLetters(),
@@ -251,9 +251,9 @@ func TestAdaptiveLimitTellsFailures(t *testing.T) {
 func TestAdaptiveLimitMeasuresAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := middleware.NewAdaptiveLimit(middleware.AdaptiveConfig{Max: 64})
-		d := newDependency(16, 100*time.Millisecond, 1)
-		l := newLoad(t, d, 64, a.Option())
+		a := middleware.NewAdaptiveLimit(middleware.AdaptiveConfig{Max: 32})
+		d := newDependency(12, 100*time.Millisecond, 1)
+		l := newLoad(t, d, 32, a.Option())
 		defer l.end()
 		time.Sleep(2 * time.Minute)
 		before, _, _ := observe(a, 10*time.Second)
@@ -324,7 +324,7 @@ func TestAdaptiveLimitOfBatches(t *testing.T) {
 			return wherry.Ack()
 		}
 		r.run(20*time.Second, r.consumeBatch(h, a.Option(), wherry.Workers(5), wherry.BatchSize(10)))
-		assert.Equal(t, inside.all.Load(), 90)
+		assert.True(t, inside.all.Load() >= 90 && inside.all.Load() < 100, "a batch is not one call")
 		assert.Equal(t, inside.most.Load(), 3)
 	})
 }
@@ -371,7 +371,7 @@ func TestAdaptiveLimitMistakes(t *testing.T) {
 		"adaptive limit db: Window is -1s, want more than 0":                               {Name: "db", Window: -time.Second},
 		"adaptive limit: WindowCalls is -1, want at least 0":                               {WindowCalls: -1},
 		"adaptive limit: ProbeEvery is -1s, want more than 0":                              {ProbeEvery: -time.Second},
-		"adaptive limit: FailureRatio is 1.5, want more than 0 and up to 1":                {FailureRatio: 1.5},
+		"adaptive limit: FailureRatio is 1, want more than 0 and less than 1":              {FailureRatio: 1},
 		"adaptive limit: Tolerance is NaN, want at least 1":                                {Tolerance: math.NaN()},
 		"adaptive limit: Initial is 1, want it between Min and Max, which are 300 and 300": {Min: 300, Initial: 1},
 	} {
