@@ -87,10 +87,10 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 			w.flushLocked() // and look again
 			continue
 		}
-		if !time.Now().Before(due) || w.r.patience.Err() != nil || !w.roomLocked() {
+		if !time.Now().Before(due) || w.patience.Err() != nil || !w.roomLocked() {
 			break
 		}
-		ctx, stop := context.WithDeadline(w.r.patience, due)
+		ctx, stop := context.WithDeadline(w.patience, due)
 		w.receiveLocked(ctx)
 		stop()
 	}

@@ -53,6 +53,8 @@ type consumeSpec struct {
 	settings
 	name            string
 	workers         int
+	workersSet      bool
+	scale           *scaleSpec // nil: the number of workers is fixed
 	concurrency     int
 	prefetch        int
 	timeout         time.Duration
@@ -131,14 +133,16 @@ func newConsumer[T any](s Source[T]) *Consumer {
 
 // fill sets the defaults of what no option set.
 func (c *consumeSpec) fill(s *sourceSpec) {
+	own := c.deadLetterTo
 	c.settings = c.over(s.topic.settings).filled()
+	c.fit(s, own)
 	if c.name == "" {
 		c.name = s.topic.name
 		if s.group != "" {
 			c.name += "/" + s.group
 		}
 	}
-	c.workers = max(c.workers, 1)
+	c.fillWorkers(s)
 	c.concurrency = max(c.concurrency, 1)
 	setDefault(&c.timeout, defaultTimeout)
 	setDefault(&c.stallAfter, defaultStall)
@@ -148,6 +152,26 @@ func (c *consumeSpec) fill(s *sourceSpec) {
 	}
 	if !c.graceSet {
 		c.grace = defaultGrace
+	}
+}
+
+// fit is what the source's manner of sharing means for the consumer, whose own dead-letter topic is the one given.
+func (c *consumeSpec) fit(s *sourceSpec, dead string) {
+	if s.manner.keeps() && c.batchSize > 0 {
+		c.failf("batches do not fit a sequence or a broadcast, whose messages are retried one at a time: use Consume")
+	}
+	switch {
+	case s.manner == broadcasting && dead != "":
+		c.failf("a broadcast has no dead letters, which would get a copy from every reader: name none (DeadLetterTo)")
+	case s.manner == broadcasting:
+		c.noDeadLetters, c.deadLetterTo = true, ""
+	case s.manner == sequenced:
+		if c.prefetch == 0 {
+			c.prefetch = sequencePrefetch
+		}
+		if p := s.sequence.onFailure; c.noDeadLetters && (p == FailAll || p == Park) {
+			c.failf("on failure %v: that needs dead letters, and there are none (NoDeadLetters)", p)
+		}
 	}
 }
 
@@ -215,6 +239,7 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 		err := r.run(ctx)
 		last := r.health.snapshot(r)
 		last.State, last.Ready, last.Since = StateStopped, false, time.Now()
+		last.Workers = 0
 		c.mu.Lock()
 		c.last, c.running = last, nil
 		c.disarmPausesLocked()
@@ -306,9 +331,7 @@ func (c *Consumer) openReceivers(ctx context.Context) ([]driver.Receiver, error)
 		}
 	}()
 	for i := range c.spec.workers {
-		// The prefetch is stated before the receiver can say that it is volatile; the smaller number is right for a
-		// broker that grants credit by it.
-		r, err := c.source.open(ctx, c.source.driver(c.spec.name, c.spec.credit(false)))
+		r, err := c.openReceiver(ctx)
 		if err != nil {
 			whole = true
 			return rs, fmt.Errorf("open worker %d: %w", i+1, err)
@@ -317,4 +340,10 @@ func (c *Consumer) openReceivers(ctx context.Context) ([]driver.Receiver, error)
 	}
 	whole = true
 	return rs, nil
+}
+
+// openReceiver opens one. The prefetch is stated before the receiver can say that it is volatile; the smaller number is
+// right for a broker that grants credit by it.
+func (c *Consumer) openReceiver(ctx context.Context) (driver.Receiver, error) {
+	return c.source.open(ctx, c.source.driver(c.spec.name, c.spec.credit(false)))
 }

@@ -120,6 +120,27 @@ type BrokerBack struct {
 	After time.Duration
 }
 
+// Scaled is a consumer whose number of workers changes.
+type Scaled struct {
+	Origin
+	From, To int
+	Why      string // what it was decided by
+}
+
+// WorkerLost is a worker whose receiver ended for good while the broker did not, or one that could not be opened while the
+// consumer runs. The others go on, and one is opened in its place after Next.
+type WorkerLost struct {
+	Origin
+	Err  error
+	Next time.Duration
+}
+
+// WorkerBack is a consumer that has all its workers again.
+type WorkerBack struct {
+	Origin
+	After time.Duration
+}
+
 // Overran is a handler that has not returned at its timeout.
 type Overran struct {
 	Origin
@@ -188,6 +209,9 @@ func (e *MoveBlocked) level() slog.Level  { return slog.LevelWarn }
 func (e *SettleFailed) level() slog.Level { return slog.LevelWarn }
 func (e *BrokerAway) level() slog.Level   { return slog.LevelError }
 func (e *BrokerBack) level() slog.Level   { return slog.LevelInfo }
+func (e *Scaled) level() slog.Level       { return slog.LevelInfo }
+func (e *WorkerLost) level() slog.Level   { return slog.LevelError }
+func (e *WorkerBack) level() slog.Level   { return slog.LevelInfo }
 func (e *Overran) level() slog.Level      { return slog.LevelWarn }
 func (e *Panicked) level() slog.Level     { return slog.LevelError }
 func (e *Stalled) level() slog.Level      { return slog.LevelError }

@@ -14,6 +14,9 @@ func (e *MoveBlocked) text() string  { return "copy refused, original kept" }
 func (e *SettleFailed) text() string { return "settlement failed" }
 func (e *BrokerAway) text() string   { return "broker away" }
 func (e *BrokerBack) text() string   { return "broker back" }
+func (e *Scaled) text() string       { return "consumer scaled" }
+func (e *WorkerLost) text() string   { return "worker lost" }
+func (e *WorkerBack) text() string   { return "workers complete" }
 func (e *Overran) text() string      { return "handler overran its timeout" }
 func (e *Panicked) text() string     { return "handler panicked" }
 func (e *Stalled) text() string      { return "consumer stalled" }
@@ -70,6 +73,16 @@ func (e *SettleFailed) attrs() []slog.Attr {
 func (e *BrokerAway) attrs() []slog.Attr { return errAttr(nil, e.Err) }
 
 func (e *BrokerBack) attrs() []slog.Attr { return []slog.Attr{slog.Duration("after", e.After)} }
+
+func (e *Scaled) attrs() []slog.Attr {
+	return []slog.Attr{slog.Int("from", e.From), slog.Int("to", e.To), slog.String("why", e.Why)}
+}
+
+func (e *WorkerLost) attrs() []slog.Attr {
+	return errAttr([]slog.Attr{slog.Duration("next", e.Next)}, e.Err)
+}
+
+func (e *WorkerBack) attrs() []slog.Attr { return []slog.Attr{slog.Duration("after", e.After)} }
 
 func (e *Overran) attrs() []slog.Attr {
 	return []slog.Attr{slog.String("id", e.ID), slog.Duration("took", e.Took), slog.String("stack", e.Stack)}

@@ -106,8 +106,8 @@ func handledBy(rs []*running) uint64 {
 
 // handled is how many messages the consumer's handlers returned from in this run.
 func (r *running) handled() uint64 {
-	n := uint64(0)
-	for _, w := range r.workers {
+	workers, n := r.crew.all()
+	for _, w := range workers {
 		w.mu.Lock()
 		w.recallAllLocked()
 		n += w.handled

@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,6 +55,15 @@ type Health struct {
 	Oldest time.Duration
 	// Backlog is the number of messages that are ready at the broker, -1 where it does not tell; as old as Oldest.
 	Backlog int64
+	// Rate is how many messages a second its handlers returned from in this run while work waited, over the last half
+	// minute of such time, or the last thirty looks of the watchdog where that is longer. 0 is that it is not known, or
+	// that none returned.
+	Rate float64
+	// Workers is how many workers run: without those that stop, and those that ended and are not opened again yet.
+	// MinWorkers and MaxWorkers are the bounds of [WorkersBetween], or both the number of [Workers].
+	Workers, MinWorkers, MaxWorkers int
+	// Scaled is the last change of their number in this run; the zero value where there was none.
+	Scaled ScaleDecision
 	// Since is when the state began.
 	Since time.Time
 }
@@ -80,11 +90,17 @@ type healthState struct {
 	asked      time.Time // when the broker was last asked what waits
 	depth      driver.Depth
 	depthKnown bool
+
+	looked time.Time // the last look
+	worked bool      // work waited at the last look
+	pace   workRate
+	change ScaleDecision
 }
 
 func (h *healthState) init(stallAfter time.Duration) {
 	h.state, h.since, h.stallAfter, h.backlog = StateStarting, time.Now(), stallAfter, -1
 	h.progress = h.since
+	h.looked = h.since
 }
 
 func (h *healthState) set(s State) {
@@ -131,6 +147,7 @@ func (c *Consumer) Health() Health {
 	if r == nil {
 		if last.Consumer == "" {
 			last = Health{Consumer: c.Name(), State: StateIdle, Backlog: -1}
+			last.MinWorkers, last.MaxWorkers = c.spec.bounds()
 			if c.source != nil {
 				last.Topic, last.Group = c.source.topic.name, c.source.group
 			}
@@ -142,21 +159,33 @@ func (c *Consumer) Health() Health {
 
 func (h *healthState) snapshot(r *running) Health {
 	out := Health{Consumer: r.origin.Consumer, Topic: r.origin.Topic, Group: r.origin.Group}
-	for _, w := range r.workers {
+	workers, past := r.crew.all()
+	out.Handled = past
+	for _, w := range workers {
 		w.mu.Lock()
 		w.recallAllLocked()
 		out.InFlight += w.unsettled
 		out.Handled += w.handled
 		w.mu.Unlock()
 	}
+	out.MinWorkers, out.MaxWorkers = r.c.spec.bounds()
 	blocked, refusal := r.blockedMoves()
+	if blocked == "" {
+		blocked = r.crowded()
+	}
+	missing, lost, since := r.missingWorkers()
 	pauses := r.c.pauseReasons()
+	out.Workers, _, _ = r.crew.state()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out.State, out.Since, out.Oldest, out.Backlog = h.state, h.since, h.oldest, h.backlog
-	out.Cause, out.Detail = blocked, refusal
+	out.Rate, out.Scaled = h.pace.perSecond(), h.change
+	out.Cause, out.Detail = sentences(blocked, missing), sentences(refusal, lost)
 	if h.state == StateRunning {
 		switch {
+		case missing != "" && out.Workers == 0:
+			out.State, out.Since = StateAway, since
+			out.Cause, out.Detail = missing, lost
 		case !h.awaySince.IsZero():
 			out.State, out.Since = StateAway, h.awaySince
 			out.Cause, out.Detail = "the broker does not answer", errorText(h.awayErr)
@@ -174,7 +203,7 @@ func (h *healthState) snapshot(r *running) Health {
 // blockedMoves says which destinations refuse copies and why, empty when none does.
 func (r *running) blockedMoves() (cause, detail string) {
 	var causes, details []string
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		for _, m := range w.moversNow() {
 			if n, err := m.blocked(); err != nil {
 				causes = append(causes, fmt.Sprintf("cannot publish to %s: %d kept", m.out.target.Topic.Name, n))
@@ -183,4 +212,35 @@ func (r *running) blockedMoves() (cause, detail string) {
 		}
 	}
 	return strings.Join(causes, "; "), strings.Join(details, "; ")
+}
+
+// missingWorkers says which workers should run and do not, and why, empty when none is missing.
+func (r *running) missingWorkers() (cause, detail string, since time.Time) {
+	c := &r.crew
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		return "", "", time.Time{}
+	}
+	missing := max(c.want-c.activeLocked(), 0)
+	return fmt.Sprintf("%d of %s ended or cannot be opened", missing, workersText(c.want)), errorText(c.err), c.since
+}
+
+// sentences is the texts that are not empty, as one.
+func sentences(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "; ")
+}
+
+// rate is how many messages a second are handled while work waits.
+func (h *healthState) rate() float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.pace.perSecond()
+}
+
+// scaled notes a decision.
+func (h *healthState) scaled(d ScaleDecision) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.change = d
 }

@@ -26,6 +26,8 @@ type lane struct {
 	decoding  bool         // a panic now is the codec's
 	bunch     bunch
 
+	key *seqNode // that of the delivery in hand, where there are keys; written under the worker's lock, by the lane
+
 	// Guarded by the worker's lock.
 	current *driver.Delivery
 	started driver.Stamp // when its handler started; 0 when it has none
@@ -141,7 +143,7 @@ func (l *lane) round(s driver.Settlement) {
 	d := l.w.next(l, s)
 	for d != nil {
 		var o Outcome
-		if why := refuse(l.spec, d); why == 0 {
+		if why := refuse(l.spec, d); why == 0 || why == refusedAbandoned && l.spares() {
 			o = l.one(l, d)
 			if l.ctx.touched.Load() {
 				l.ctx.end(ErrReturned)
@@ -162,6 +164,9 @@ func (l *lane) round(s driver.Settlement) {
 
 // conclude is what the lane's next call settles: nothing, when the outcome moves the message.
 func (l *lane) conclude(d *driver.Delivery, o Outcome) driver.Settlement {
+	if l.w.seq != nil {
+		return l.w.seq.conclude(l, d, o)
+	}
 	s, m := l.w.decide(l, d, o)
 	if m != nil {
 		l.w.handOver(l, nil, []*move{m})
@@ -201,10 +206,11 @@ func (l *lane) broken(v any) driver.Settlement {
 		l.settleBatch(held, nil, o)
 		return driver.Settlement{}
 	}
+	d := l.shownOf(held[0])
 	if l.w.r.listening() {
-		l.tell(held[0], o)
+		l.tell(d, o)
 	}
-	return l.conclude(held[0], o)
+	return l.conclude(d, o)
 }
 
 // outcomeOfPanic is a retry, or where the codec panicked, which has then refused the body, a reject.

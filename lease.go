@@ -138,6 +138,9 @@ func (w *worker) loseOne(d *driver.Delivery) {
 			return
 		}
 	}
+	if w.seq != nil {
+		w.seq.loseOneLocked(d)
+	}
 	for _, l := range w.lanes {
 		i := slices.Index(l.heldLocked(), d)
 		switch {

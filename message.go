@@ -21,9 +21,11 @@ type Message[T any] struct {
 // Clone returns a copy that may be kept and shared. Key, headers, body and, where the codec's values are views, the value
 // are copied. A value that holds pointers is copied as Go copies it.
 func (m *Message[T]) Clone() *Message[T] {
-	d := *m.d
-	d.Key, d.Body, d.Headers = slices.Clone(d.Key), slices.Clone(d.Body), slices.Clone(d.Headers)
-	d.Token = driver.Token{}
+	of := m.d
+	d := driver.Delivery{ // without its Slot, which the engine may be writing
+		Delivered: of.Delivered, ID: of.ID, ContentType: of.ContentType, Control: of.Control, Topic: of.Topic,
+		Key: slices.Clone(of.Key), Body: slices.Clone(of.Body), Headers: slices.Clone(of.Headers),
+	}
 	c := &Message[T]{Value: m.Value, codec: m.codec, message: message{d: &d, consumer: m.consumer}}
 	if codecReuses(m.codec) {
 		var fresh T

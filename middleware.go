@@ -5,7 +5,7 @@ import "context"
 // Next takes a message the rest of the way: the middleware after this one, and at the end the handler.
 type Next func(ctx context.Context, m AnyMessage) Outcome
 
-// A Middleware wraps the way of every message of a consumer. It is called once for each lane when the consumer starts,
+// A Middleware wraps the way of every message of a consumer. It is called once for each lane when its worker starts,
 // never per message; what lanes should share, it shares through variables of its own. Of several, the first listed is the
 // outermost: it sees a message first and its outcome last. The one it returns must pass the message it was given, must
 // not return before next does, and may call next more than once or not at all.

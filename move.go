@@ -20,8 +20,9 @@ type move struct {
 	d     *driver.Delivery
 	rec   driver.Record
 	out   *outlet
-	over  bool  // made, or given back; its mover alone reads it
-	event Event // emitted once the copy is confirmed; nil is none
+	over  bool     // made, or given back; its mover alone reads it
+	event Event    // emitted once the copy is confirmed; nil is none
+	key   *seqNode // which goes on once it is over; nil where there are no keys
 }
 
 // A mover makes the moves of one worker to one outlet: the confirmed copy first, then the original's settlement. What the
@@ -194,6 +195,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 		err = m.out.sendAt(ctx, recs)
 	}
 	var done []driver.Settlement
+	var keys []*seqNode
 	var stuck error
 	for i, one := range batch {
 		e := driver.EntryError(err, i)
@@ -203,6 +205,9 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 			}
 			one.over = true
 			done = append(done, driver.Settlement{Delivery: one.d, Verdict: driver.Done})
+			if one.key != nil {
+				keys = append(keys, one.key)
+			}
 			continue
 		}
 		stuck = fmt.Errorf("cannot publish to %s: %w", m.out.target.Topic.Name, e)
@@ -221,7 +226,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 			done = append(done, driver.Settlement{Delivery: last.d, Delay: min(maxMoveBackoff, m.w.info.MaxDelay)})
 		}
 	}
-	m.moved(done, stuck)
+	m.moved(done, keys, stuck)
 	return late
 }
 
@@ -233,11 +238,11 @@ func (m *mover) tooMany(over int) bool {
 		n, _ := each.blocked()
 		kept += n
 	}
-	return m.w.info.MaxDelay > 0 && kept > m.w.credit/2
+	return m.w.info.MaxDelay > 0 && m.w.seq == nil && kept > m.w.credit/2
 }
 
-// moved settles the originals of moves that are over.
-func (m *mover) moved(done []driver.Settlement, stuck error) {
+// moved settles the originals of moves that are over, and goes on with their keys.
+func (m *mover) moved(done []driver.Settlement, keys []*seqNode, stuck error) {
 	m.mu.Lock()
 	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return one.over })
 	m.stuck = stuck
@@ -250,6 +255,12 @@ func (m *mover) moved(done []driver.Settlement, stuck error) {
 	defer w.mu.Unlock()
 	for _, s := range done {
 		w.settleLocked(s)
+	}
+	for _, n := range keys {
+		w.seq.movedLocked(n)
+	}
+	if len(keys) > 0 {
+		w.seq.rouseLocked()
 	}
 	w.flushLocked()
 }
@@ -271,6 +282,12 @@ func (m *mover) dropLocked(tenure uint64) int {
 	n := len(m.queue)
 	gone := func(one *move) bool { return one.d.Tenure == tenure }
 	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return gone(one) && slices.Contains(m.queue, one) })
+	for _, one := range m.queue {
+		if one.key != nil && gone(one) {
+			m.w.r.aside.drop(one.key.Key())
+			m.w.seq.movedLocked(one.key)
+		}
+	}
 	m.queue = slices.DeleteFunc(m.queue, gone)
 	return n - len(m.queue)
 }

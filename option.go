@@ -15,6 +15,10 @@ type (
 	PublishOption interface{ applyPublish(p *publishSpec) }
 	// SourceOption fits [Queue] and [Group].
 	SourceOption interface{ applySource(s *sourceSpec) }
+	// SequenceOption fits [Sequence] and [GroupSequence].
+	SequenceOption interface{ applySequence(s *sourceSpec) }
+	// BroadcastOption fits [Broadcast].
+	BroadcastOption interface{ applyBroadcast(s *sourceSpec) }
 	// ConsumeOption fits [Consume].
 	ConsumeOption interface{ applyConsume(c *consumeSpec) }
 	// BatchOption fits [ConsumeBatch].
@@ -29,6 +33,8 @@ type (
 	EndpointOption interface {
 		PublishOption
 		SourceOption
+		SequenceOption
+		BroadcastOption
 		RedriveOption
 	}
 	// PolicyOption fits topics and consumers. A consumer's replaces its topic's.
@@ -117,9 +123,10 @@ func Name(name string) ConsumerOption {
 	})
 }
 
-// Workers is the number of receivers, each with its lanes and its prefetch. Default 1.
+// Workers is the number of receivers, each with its lanes and its prefetch. Default 1. It is an error beside
+// [WorkersBetween].
 func Workers(n int) ConsumerOption {
-	return consumerOption(func(c *consumeSpec) { c.workers = c.atLeastOne("workers", n) })
+	return consumerOption(func(c *consumeSpec) { c.workers, c.workersSet = c.atLeastOne("workers", n), true })
 }
 
 // Concurrency is the number of handler calls that a worker has in flight at most. Default 1.

@@ -24,6 +24,11 @@ const (
 	ReasonAbandoned Reason = "abandoned"
 	// ReasonDeferred is a message that was deferred for too long in all.
 	ReasonDeferred Reason = "deferred too long"
+	// ReasonFollows is a message of a sequence that was not handled because an earlier one of its key failed for good, under
+	// [FailAll].
+	ReasonFollows Reason = "follows a failed one"
+	// ReasonParked is the same under [Park]: it is handled once all that was set aside of its key is redriven.
+	ReasonParked Reason = "parked"
 )
 
 // refusal is why a delivery never reaches its handler; 0 is that it does.

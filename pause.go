@@ -47,7 +47,7 @@ func (c *Consumer) pause(p *pause) (resume func()) {
 	}
 	c.mu.Unlock()
 	if r != nil && first {
-		for _, w := range r.workers {
+		for _, w := range r.crew.now() {
 			w.share("paused")
 		}
 		r.emit(&Paused{Origin: r.origin, Why: p.why})
@@ -69,7 +69,7 @@ func (c *Consumer) resume(p *pause) {
 	}
 	c.mu.Unlock()
 	if r != nil && last {
-		for _, w := range r.workers {
+		for _, w := range r.crew.now() {
 			w.resume()
 		}
 		r.emit(&Resumed{Origin: r.origin, After: time.Since(p.began)})

@@ -2,8 +2,11 @@ package wherry_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/internal/assert"
@@ -40,5 +43,26 @@ func TestPauseGivesBackWhatWasNotBegun(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, seen.all(), []string{"1 attempt 1", "2 attempt 1", "3 attempt 1"})
 		r.mustEnd()
+	})
+}
+
+// A stop does not wait for a paused consumer to go on, and says what it leaves, though the pause ends while it stops.
+func TestStopInAShortPauseSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		c := wherry.Consume(wherry.Queue(b, orders), func(context.Context, *wherry.Message[order]) wherry.Outcome {
+			time.Sleep(time.Second)
+			return wherry.Ack()
+		}, wherry.Prefetch(1))
+		r := start(t, c)
+		synctest.Wait()
+		publish(t, b, orders, order{ID: 1}, order{ID: 2}, order{ID: 3})
+		synctest.Wait()
+		c.PauseFor(500*time.Millisecond, "a rest")
+		err := r.end()
+		var left *wherry.AbandonedError
+		assert.True(t, errors.As(err, &left), fmt.Sprint(err))
+		assert.Equal(t, *left, wherry.AbandonedError{Left: 2})
 	})
 }

@@ -36,7 +36,7 @@ func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.S
 			}
 			o.applyConsume(&c.spec)
 		}
-		if len(c.spec.middleware) > 0 || c.spec.workers > 1 || c.spec.concurrency > 1 {
+		if len(c.spec.middleware) > 0 || c.spec.workers > 1 || c.spec.scale != nil || c.spec.concurrency > 1 {
 			c.spec.failf("Pull has one loop and no handler: no workers, concurrency or middleware")
 		}
 		c.spec.fill(c.source)
@@ -72,7 +72,7 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 			}
 			return nil
 		}
-		if why := refuse(&c.spec, d); why != 0 {
+		if why := refuse(&c.spec, d); why != 0 && !(why == refusedAbandoned && p.lane.spares()) {
 			s = p.lane.conclude(d, refused(&c.spec, d, why))
 			continue
 		}
@@ -108,7 +108,7 @@ type puller struct {
 
 func newPuller(ctx context.Context, r *running) *puller {
 	intake, stop := context.WithCancel(ctx)
-	p := &puller{r: r, w: r.workers[0], stop: stop}
+	p := &puller{r: r, w: r.crew.now()[0], stop: stop}
 	p.w.begin(context.WithoutCancel(ctx), intake)
 	p.lane = &lane{w: p.w, wake: make(chan struct{}, 1), goroutine: goroutineID(), spec: &r.c.spec}
 	p.w.lanes = []*lane{p.lane}

@@ -71,7 +71,7 @@ func (q *quarantine) lift() {
 	}
 	q.mu.Unlock()
 	for r := range closed {
-		for _, w := range r.workers {
+		for _, w := range r.crew.now() {
 			w.mu.Lock()
 			w.wakeLocked()
 			w.mu.Unlock()

@@ -71,14 +71,17 @@ func (w *worker) acceptLocked(got []*driver.Delivery) {
 	w.tenures.noteLocked(got, w.unsettled > 0)
 	w.unsettled += len(got)
 	w.buf, w.head = got, 0
-	w.pace.Begin(len(got))
+	w.r.clock.set(w.pace.Begin(len(got)))
 	w.sample.due = len(got) >= leastSampled
 	w.turn ^= 1
 	w.leases.addLocked(got)
 	if w.tenures.any() {
 		w.dropEndedLocked()
 	}
-	if w.info.HasCount {
+	switch {
+	case w.seq != nil:
+		w.seq.takeInLocked()
+	case w.info.HasCount:
 		w.inspectLocked()
 	}
 }
@@ -93,9 +96,11 @@ func (w *worker) receivedLocked(ctx context.Context, err error) time.Duration {
 	case ctx.Err() != nil:
 		return 0 // asked to stop, or a batch that is old enough
 	case errors.Is(err, ErrClosed):
-		w.r.fail(err)
-		// Every lane ends with the run; until it does there is nothing to ask.
+		// Every lane ends with the run or with its worker; until it does there is nothing to ask.
 		w.mu.Unlock()
+		if !w.r.crew.lose(w, err) {
+			w.r.fail(err)
+		}
 		<-w.intake.Done()
 		w.mu.Lock()
 		return 0

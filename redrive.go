@@ -178,7 +178,7 @@ func (r *redrive) move(ctx context.Context, got []*driver.Delivery) error {
 			continue
 		}
 		rec := recordOf(d)
-		rec.Control = driver.Control{Published: d.Control.Published}
+		rec.Control = driver.Control{Published: d.Control.Published, Redriven: true}
 		recs = append(recs, rec)
 		done = append(done, driver.Settlement{Delivery: d, Verdict: driver.Done})
 	}

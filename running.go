@@ -22,8 +22,9 @@ type running struct {
 	clock  clock
 	health healthState
 	fleet  *fleet
+	aside  asides
 
-	workers []*worker
+	crew    crew
 	retries *outlet // back to the source: the topic, or the group alone
 	dead    *outlet // nil without dead letters
 	holds   *holdConsumer
@@ -51,6 +52,7 @@ func newRunning(ctx context.Context, c *Consumer) *running {
 	}
 	r.clock.exact = c.spec.exactTime
 	r.health.init(c.spec.stallAfter)
+	r.crew.init()
 	return r
 }
 
@@ -74,14 +76,14 @@ func (r *running) open(ctx context.Context) error {
 	}
 	receivers, err := c.openReceivers(ctx)
 	for _, recv := range receivers {
-		r.workers = append(r.workers, newWorker(r, recv))
+		r.crew.add(newWorker(r, recv))
 		r.volatile = r.volatile || recv.Info().Volatile
 		r.told = toldBy(r.retries, recv)
 	}
 	if err != nil || c.newLane == nil && c.newBulk == nil { // the latter is a loop, which is its own lane
 		return err
 	}
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		if err := w.build(); err != nil {
 			return err
 		}
@@ -126,8 +128,14 @@ func (r *running) run(ctx context.Context) error {
 	var beside sync.WaitGroup // everything but lanes; they may be abandoned, these never
 	r.emit(&Started{Origin: r.origin})
 	r.health.set(StateRunning)
-	for _, w := range r.workers {
+	r.crew.begin(len(r.crew.now()))
+	for _, w := range r.crew.now() {
 		w.start(hand, intake, &beside)
+	}
+	tender := &tender{r: r, hand: hand, intake: intake, beside: &beside}
+	beside.Go(tender.run)
+	if r.c.spec.scale != nil {
+		beside.Go(func() { r.scale(ctx) })
 	}
 	if r.holds != nil {
 		beside.Go(func() { r.holds.run(intake) })
@@ -164,28 +172,30 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		case <-settled:
 		}
 	}()
+	paused := r.paused.Load() // and not waited for, though the pause may be over when that is asked again
 	emptied := !r.volatile || r.alone || r.isFailed() || r.fleet.empty(r, over)
+	r.crew.freeze()
 	stopIntake()
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		w.stop()
 	}
 	handlers, messages := r.wait(over, endHand)
 	// Settling has at least the grace, and at most what the drain left and the grace.
 	last := time.AfterFunc(r.c.spec.grace, func() {
 		<-over
-		for _, w := range r.workers {
+		for _, w := range r.crew.now() {
 			w.endSettling()
 		}
 	})
 	defer last.Stop()
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		w.finish()
 	}
 	if r.isFailed() {
 		return r.failure
 	}
 	left := 0
-	if !emptied || r.volatile && !r.alone && r.paused.Load() {
+	if !emptied || r.volatile && !r.alone && (paused || r.paused.Load()) {
 		left = max(r.left()-messages, 0)
 	}
 	if handlers > 0 || left > 0 {
@@ -199,7 +209,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 func (r *running) wait(over <-chan struct{}, endHand context.CancelCauseFunc) (handlers, messages int) {
 	lanes := make(chan struct{})
 	go func() {
-		for _, w := range r.workers {
+		for _, w := range r.crew.now() {
 			<-w.lanesDone
 		}
 		close(lanes)
@@ -218,7 +228,7 @@ func (r *running) wait(over <-chan struct{}, endHand context.CancelCauseFunc) (h
 		return 0, 0
 	case <-grace.C:
 	}
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		h, m := w.abandon()
 		handlers, messages = handlers+h, messages+m
 	}
@@ -247,10 +257,8 @@ func (r *running) close() {
 	r.closing.Do(func() {
 		ctx, stop := context.WithTimeout(context.Background(), settleTimeout)
 		defer stop()
-		for _, w := range r.workers {
-			if err := w.recv.Close(ctx); err != nil && !errors.Is(err, ErrClosed) {
-				r.emit(&SettleFailed{Origin: r.origin, Err: err})
-			}
+		for _, w := range r.crew.now() {
+			r.closeReceiver(w.recv)
 		}
 		if r.holds != nil {
 			r.holds.close(ctx)

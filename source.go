@@ -10,7 +10,7 @@ import (
 )
 
 // A Source is where the messages of a consumer come from: a topic on a broker, in one of the broker's manners. It is made
-// by [Queue] or [Group] and opened by what consumes it. The zero Source is refused at start.
+// by [Queue], [Group], [Sequence], [GroupSequence] or [Broadcast] and opened by what consumes it. The zero Source is refused at start.
 type Source[T any] struct {
 	spec  *sourceSpec
 	topic *topicSpec[T]
@@ -23,8 +23,23 @@ type sourceSpec struct {
 	topic    *topicCore
 	group    string
 	topology driver.Topology
+	manner   manner
+	sequence sequenceSpec    // of a sequence
+	from     driver.Position // of a broadcast
 	errs     []error
 }
+
+// A manner is how the messages of a source are shared.
+type manner uint8
+
+const (
+	competing    manner = iota // each goes to one consumer, and a retry is a copy that any of them may get
+	sequenced                  // in order by key
+	broadcasting               // each goes to every reader
+)
+
+// keeps tells that what fails stays with its consumer until it is done.
+func (m manner) keeps() bool { return m != competing }
 
 func (s *sourceSpec) failf(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
@@ -34,6 +49,7 @@ func (s *sourceSpec) failf(format string, args ...any) {
 func (s *sourceSpec) driver(name string, prefetch int) driver.Source {
 	return driver.Source{
 		Topics: []driver.Topic{s.topic.driver()}, Group: s.group, Prefetch: prefetch, Topology: s.topology, Name: name,
+		From: s.from, Shards: s.sequence.shards,
 	}
 }
 
@@ -104,9 +120,11 @@ func Verify() EndpointOption { return topologyOption(driver.Verify) }
 
 type topologyOption driver.Topology
 
-func (o topologyOption) applyPublish(p *publishSpec) { p.topology = driver.Topology(o) }
-func (o topologyOption) applySource(s *sourceSpec)   { s.topology = driver.Topology(o) }
-func (o topologyOption) applyRedrive(r *redriveSpec) { r.topology = driver.Topology(o) }
+func (o topologyOption) applyPublish(p *publishSpec)  { p.topology = driver.Topology(o) }
+func (o topologyOption) applySource(s *sourceSpec)    { s.topology = driver.Topology(o) }
+func (o topologyOption) applySequence(s *sourceSpec)  { s.topology = driver.Topology(o) }
+func (o topologyOption) applyBroadcast(s *sourceSpec) { s.topology = driver.Topology(o) }
+func (o topologyOption) applyRedrive(r *redriveSpec)  { r.topology = driver.Topology(o) }
 
 // Need returns b as the ability A, for a broker that was chosen at run time. Its error names broker and ability and
 // matches [errors.ErrUnsupported].

@@ -76,6 +76,47 @@ func (w *worker) isolateLocked(suspect int) {
 	}
 }
 
+// inspectLocked looks for suspects in what was received for a sequence, which cannot give the others back: where there is one the
+// next messages are received one at a time, each when no handler has another, until one comes that is none. It reports whether
+// what came is alone, and so since the worker began.
+//
+// Only such a message is given up for being delivered too often, and after several times as many deliveries: what waited for its
+// key was counted by its broker too, in each tenure.
+func (s *sequencer) inspectLocked() (alone bool) {
+	w := s.w
+	alone = len(w.buf) == 1 && w.window == 1 && (s.suspicious || !w.started)
+	least := w.r.c.spec.suspectedAfter()
+	s.suspicious = slices.ContainsFunc(w.buf, func(d *driver.Delivery) bool { return d.Delivered > least })
+	switch {
+	case s.suspicious:
+		w.window = 1
+	case w.started:
+		w.window = min(2*w.window, w.credit)
+	default:
+		w.window = w.credit
+	}
+	w.started = true
+	return alone
+}
+
+// activeLocked reports whether a handler has a message, or is about to get one.
+func (s *sequencer) activeLocked() bool {
+	return s.first != nil || slices.ContainsFunc(s.w.lanes, func(l *lane) bool { return l.key != nil })
+}
+
+// keptDelivered is how many times MaxDelivered a message is delivered that may have waited for its key each time.
+const keptDelivered = 5
+
+// spares reports whether the lane handles a message that was delivered too often. Under [Block] nothing is given up but what was
+// rejected.
+func (l *lane) spares() bool {
+	if l.key == nil {
+		return false
+	}
+	k := &l.key.Value
+	return !k.alone || l.w.seq.spec.onFailure == Block || k.head.Delivered/keptDelivered <= l.spec.maxDelivered
+}
+
 // nextIsSuspectLocked reports whether the first of the buffer is to be handled alone.
 func (w *worker) nextIsSuspectLocked() bool {
 	return w.suspect != nil && w.head < len(w.buf) && w.buf[w.head] == w.suspect

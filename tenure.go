@@ -106,7 +106,11 @@ func (w *worker) revoke(r driver.Revocation) {
 	if len(t.list) > maxEndedTenures {
 		t.forgetOld()
 	}
-	untouched := w.takeOutLocked(r.Tenure, r.Lost)
+	untouched := 0
+	if w.seq != nil {
+		untouched = w.seq.endTenureLocked(r.Tenure)
+	}
+	untouched += w.takeOutLocked(r.Tenure, r.Lost)
 	inHand := 0
 	for _, l := range w.lanes {
 		for _, d := range l.heldLocked() {

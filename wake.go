@@ -12,7 +12,7 @@ func (w *worker) wakeLocked() {
 	if len(w.idle) == 0 || w.waking {
 		return
 	}
-	if w.head == len(w.buf) && w.receiving {
+	if w.nothingLocked() && w.receiving {
 		return
 	}
 	w.waking = true
@@ -45,16 +45,16 @@ func (w *worker) wakeNextLocked() {
 // unstickLocked is called once per linger. It wakes a lane when none was woken because handlers are quick, and the one in
 // which a lane is now is not, or for what another had taken with it.
 func (w *worker) unstickLocked() {
-	if len(w.idle) == 0 || w.head == len(w.buf) && w.receiving {
+	if len(w.idle) == 0 || w.nothingLocked() && w.receiving {
 		return
 	}
 	if !w.quickLocked() {
-		if w.head < len(w.buf) {
+		if !w.nothingLocked() {
 			w.wakeLocked()
 		}
 		return
 	}
-	if w.handled != w.seen {
+	if w.handled != w.seen && !w.pace.Late() {
 		w.armLingerLocked()
 		return
 	}

@@ -36,11 +36,12 @@ func (r *running) watch(ctx context.Context) {
 
 func (r *running) look(now time.Time) {
 	r.reportOverruns(now)
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		w.reach(now)
 	}
 	depth, known := r.waiting(now)
-	waits, handled, busy := r.work(depth, known)
+	held, handled, busy := r.work()
+	waits := held > 0 || known && depth.Ready > 0
 
 	h := &r.health
 	h.mu.Lock()
@@ -52,6 +53,12 @@ func (r *running) look(now time.Time) {
 		}
 	}
 	moved := handled != h.handled || !waits || !h.awaySince.IsZero() || r.paused.Load() || h.state != StateRunning
+	if h.worked && handled >= h.handled {
+		h.pace.add(handled-h.handled, now.Sub(h.looked))
+	}
+	// An answer of the broker that is used again does not say that something waits still.
+	h.worked = (held > 0 || waits && h.asked.Equal(now)) && h.state == StateRunning && !r.paused.Load()
+	h.looked = now
 	h.handled = handled
 	var recovered time.Duration
 	if moved {
@@ -91,21 +98,27 @@ func (r *running) waiting(now time.Time) (driver.Depth, bool) {
 	if fresh {
 		return depth, known
 	}
-	depth, known = r.depth()
+	return r.ask(now)
+}
+
+// ask asks the broker what waits, and notes the answer for all who want to know.
+func (r *running) ask(now time.Time) (driver.Depth, bool) {
+	depth, known := r.depth()
+	h := &r.health
 	h.mu.Lock()
 	h.asked, h.depth, h.depthKnown = now, depth, known
 	h.mu.Unlock()
 	return depth, known
 }
 
-// work says whether there is anything to do, how much was done, and which lane has been at it longest.
-func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint64, oldest *lane) {
-	waits = known && depth.Ready > 0
+// work says how much the workers hold, how much was done, and which lane has been at it longest.
+func (r *running) work() (held int, handled uint64, oldest *lane) {
 	var since driver.Stamp
-	for _, w := range r.workers {
+	workers, handled := r.crew.all()
+	for _, w := range workers {
 		w.mu.Lock()
 		w.recallAllLocked()
-		waits = waits || w.unsettled > 0
+		held += w.unsettled
 		handled += w.handled
 		for _, l := range w.lanes {
 			if l.started != 0 && (since == 0 || l.started < since) {
@@ -114,7 +127,7 @@ func (r *running) work(depth driver.Depth, known bool) (waits bool, handled uint
 		}
 		w.mu.Unlock()
 	}
-	return waits, handled, oldest
+	return held, handled, oldest
 }
 
 // publishFrame is how a stack names a publish that waits.
@@ -124,6 +137,9 @@ const publishFrame = "wherry.(*Publisher["
 func (r *running) cause(busy *lane) (text, detail, stack string) {
 	if blocked, refusal := r.blockedMoves(); blocked != "" {
 		return blocked, refusal, ""
+	}
+	if missing, why, _ := r.missingWorkers(); missing != "" && busy == nil {
+		return missing, why, ""
 	}
 	if busy != nil {
 		w := busy.w
@@ -143,7 +159,7 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 			return text, "", stack
 		}
 	}
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		if waiter, ok := w.recv.(driver.Waiter); ok {
 			if why := waiter.Waiting(); why != "" {
 				return why, "", ""
@@ -152,6 +168,9 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 		w.mu.Lock()
 		starved := w.starved
 		w.mu.Unlock()
+		if crowded := r.crowded(); crowded != "" {
+			return crowded, "", ""
+		}
 		if starved {
 			return fmt.Sprintf("credit exhausted: %d messages unsettled", w.credit), "", ""
 		}
@@ -165,7 +184,7 @@ func (r *running) reportOverruns(now time.Time) {
 	if timeout == never {
 		return
 	}
-	for _, w := range r.workers {
+	for _, w := range r.crew.now() {
 		var over []*Overran
 		w.mu.Lock()
 		w.recallAllLocked()

@@ -30,6 +30,8 @@ type worker struct {
 	atOnce      int             // lanes that can run at the same time
 	lanesDone   chan struct{}   // closed when every lane returned
 	intake      context.Context //nolint:containedctx // A phase of the run: ends when nothing more is to be received.
+	patience    context.Context //nolint:containedctx // Ends before the intake where batches are hurried; see running.
+	quit        func()          // ends intake and patience of this worker alone
 	hand        context.Context //nolint:containedctx // A phase of the run: ends when the drain time is over.
 	settleBase  context.Context //nolint:containedctx // A phase of the run: ends when even settling must.
 	endSettling context.CancelFunc
@@ -72,6 +74,7 @@ type worker struct {
 	movers  [2]*mover
 	tenures tenures
 	leases  leases
+	seq     *sequencer // in place of the buffer where what fails is kept; else nil
 }
 
 func newWorker(r *running, recv driver.Receiver) *worker {
@@ -81,6 +84,9 @@ func newWorker(r *running, recv driver.Receiver) *worker {
 	w.linger = w.info.SettleLinger
 	setDefault(&w.linger, time.Millisecond)
 	w.window = w.credit
+	if r.c.source.manner.keeps() {
+		w.seq = newSequencer(w, r.c.source)
+	}
 	if w.info.HasCount && !w.info.Volatile {
 		w.window = 1
 	}
@@ -111,6 +117,11 @@ func (w *worker) build() (err error) {
 // start starts the lanes and, beside them, what the receiver's abilities need.
 func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
 	w.begin(hand, intake)
+	w.launch(beside)
+}
+
+// launch is start of a worker that has begun.
+func (w *worker) launch(beside *sync.WaitGroup) {
 	var lanes sync.WaitGroup
 	for _, l := range w.lanes {
 		lanes.Add(1)
@@ -125,7 +136,13 @@ func (w *worker) start(hand, intake context.Context, beside *sync.WaitGroup) {
 
 // begin readies the worker to receive.
 func (w *worker) begin(hand, intake context.Context) {
-	w.hand, w.intake = hand, intake
+	w.hand = hand
+	own, stop := context.WithCancel(intake)
+	w.intake, w.quit = own, stop
+	if hurried := w.r.patience; hurried != nil { // a loop is never hurried
+		patience, hurry := context.WithCancel(hurried)
+		w.patience, w.quit = patience, func() { hurry(); stop() }
+	}
 	w.settleBase, w.endSettling = context.WithCancel(context.WithoutCancel(hand))
 	w.out = w.freshLocked()
 }
@@ -136,6 +153,9 @@ func (w *worker) last(l *lane, s driver.Settlement) {
 	defer w.mu.Unlock()
 	w.recallLocked(l)
 	w.finishLocked(l)
+	if l.key != nil {
+		w.seq.endLocked(l, &s)
+	}
 	if s.Delivery != nil {
 		w.settleLocked(s)
 	}
@@ -162,7 +182,7 @@ func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 	w.buf[at] = nil
 	w.head = at + 1
 	l.current, l.overran, l.lost = d, false, false
-	l.begin(w.r.clock.now())
+	l.begin(w.nowLocked())
 	if !w.lingering {
 		w.armLingerLocked()
 	}
@@ -190,6 +210,9 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 		return nil
 	}
 	w.finishLocked(l)
+	if l.key != nil {
+		w.seq.endLocked(l, &s)
+	}
 	if s.Delivery != nil {
 		w.settleLocked(s)
 		if len(w.out.batch) >= w.settleBatch {
@@ -208,16 +231,18 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			continue
 		}
 		if !w.isolating {
-			if d := w.popLocked(); d != nil {
-				l.hold(d, w.r.clock.now())
+			if d := w.takeLocked(l); d != nil {
+				l.hold(d, w.nowLocked())
 				w.lingerLocked()
 				w.wakeNextLocked()
+				d = l.shownOf(d)
 				w.mu.Unlock()
 				return d
 			}
 		}
 		if w.receiving && w.info.Volatile && yields < w.yieldsLocked() {
 			yields++
+			w.lingerLocked() // who yields may be away for long, where others compute
 			w.yieldLocked()
 			continue
 		}
@@ -231,8 +256,21 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			continue
 		}
 		w.pace.End()
-		w.receiveLocked(w.intake)
+		if w.seq != nil {
+			w.receiveLocked(w.seq.contextLocked(w.intake))
+		} else {
+			w.receiveLocked(w.intake)
+		}
 	}
+}
+
+// nowLocked is when a handler starts. A reading of the clock is used again where all that came with it is done within
+// milliseconds. Elsewhere a lane that computes may keep the clock's timer from its processor, and a timeout would begin too early.
+func (w *worker) nowLocked() driver.Stamp {
+	if w.pace.Proven() {
+		return w.r.clock.now()
+	}
+	return driver.StampOf(time.Now())
 }
 
 // finishLocked notes that the lane has nothing in hand.
@@ -253,6 +291,22 @@ func (w *worker) tellTooLate(n int) {
 	w.r.emit(&SettleFailed{Origin: w.r.origin, Count: n, Err: errTooLate})
 }
 
+// takeLocked takes what the lane handles next, nil where there is nothing.
+func (w *worker) takeLocked(l *lane) *driver.Delivery {
+	if w.seq != nil {
+		return w.seq.takeLocked(l)
+	}
+	return w.popLocked()
+}
+
+// nothingLocked reports whether there is nothing for a lane to take.
+func (w *worker) nothingLocked() bool {
+	if w.seq != nil {
+		return !w.seq.any()
+	}
+	return w.head == len(w.buf)
+}
+
 // popLocked takes the first of the buffer.
 func (w *worker) popLocked() *driver.Delivery {
 	if w.head == len(w.buf) {
@@ -268,7 +322,7 @@ func (w *worker) popLocked() *driver.Delivery {
 // the broker and looks again. It must not be given here: the lock is given up meanwhile, another lane receives, and two
 // that receive overwrite each other's buffer.
 func (w *worker) roomLocked() bool {
-	w.starved = w.unsettled >= w.credit
+	w.starved = w.unsettled >= w.credit || w.seq != nil && w.seq.fullLocked()
 	return !w.starved && !w.r.closed.Load()
 }
 
@@ -298,18 +352,25 @@ func (w *worker) share(why string) {
 }
 
 // stop ends the intake: the buffer goes back, parked lanes end, others end after the delivery in their hands.
-func (w *worker) stop() {
+func (w *worker) stop() { w.end("stopping") }
+
+// end is stop for a reason. It may be called again.
+func (w *worker) end(why string) {
 	w.mu.Lock()
 	w.recallAllLocked()
+	stops := !w.stopped
 	w.stopped = true
 	n := w.dropBufferLocked()
+	if w.seq != nil && stops {
+		n = w.seq.stopLocked()
+	}
 	w.wakeAllLocked()
 	if w.owingLocked() {
 		w.flushLocked()
 	}
 	w.mu.Unlock()
 	if n > 0 && w.r.listening() {
-		w.r.emit(&Released{Origin: w.r.origin, Count: n, Why: "stopping"})
+		w.r.emit(&Released{Origin: w.r.origin, Count: n, Why: why})
 	}
 }
 

@@ -13,6 +13,8 @@ type Control struct {
 	// Defers and Deferred count the times it was deferred and for how long in all.
 	Defers   int
 	Deferred time.Duration
+	// Redriven marks what was brought back from the dead letters.
+	Redriven bool
 	// Hold is set while the message waits in a hold topic.
 	Hold *HoldData
 	// Failure is set once a handler call failed, and on every dead letter.

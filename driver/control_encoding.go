@@ -32,6 +32,9 @@ func (c *Control) Append(dst []byte) []byte {
 	e.number("p", int64(c.Published))
 	e.number("d", int64(c.Defers))
 	e.number("dd", int64(c.Deferred))
+	if c.Redriven {
+		e.number("r", 1)
+	}
 	if h := c.Hold; h != nil {
 		e.number("h", 1)
 		e.number("hd", int64(h.Due))
@@ -131,6 +134,8 @@ func (p *parser) set(k, v string) error {
 		var ns Stamp
 		err = stamp(v, &ns)
 		p.c.Deferred = time.Duration(ns)
+	case "r":
+		p.c.Redriven = v == "1"
 	case "h":
 		p.hold = true
 	case "hd":

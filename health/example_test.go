@@ -49,3 +49,19 @@ func ExampleSet_Live() {
 	fmt.Println(answer.Code, answer.Header().Get("Allow"))
 	// Output: 405 GET, HEAD
 }
+
+// How many processes like this one would handle what waits within two minutes. docs/scaling.md shows a part of this.
+func ExampleSet_Replicas() {
+	orders := wherry.NewTopic("orders", codec.Text{})
+	billing := wherry.Consume(wherry.Queue(mem.New(mem.Config{}), orders),
+		wherry.Func(func(context.Context, string) error { return nil }), wherry.Name("billing"))
+
+	mux := http.NewServeMux()
+	mux.Handle("/replicas", health.Of(billing).Replicas(health.ReplicaConfig{Within: 2 * time.Minute, Max: 20}))
+
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/replicas", http.NoBody))
+	fmt.Print(answer.Code, " ", answer.Body)
+	// Output:
+	// 503 {"consumers":[{"consumer":"billing","topic":"orders","rate":0,"unknown":"the consumer is idle"}]}
+}

@@ -31,6 +31,22 @@ type ConsumerReport struct {
 	Backlog  *int64       `json:"backlog,omitempty"` // absent where the broker does not tell
 	// OldestSeconds is the age of the oldest message that waits at the broker.
 	OldestSeconds float64 `json:"oldest_seconds,omitempty"`
+	// Rate is how many messages a second were handled of late while work waited; absent where it is not known.
+	Rate float64 `json:"rate,omitempty"`
+	// Workers is how many run; absent where none does. The bounds are absent where they are the same.
+	Workers    int `json:"workers,omitempty"`
+	MinWorkers int `json:"min_workers,omitempty"`
+	MaxWorkers int `json:"max_workers,omitempty"`
+	// Scaled is the last change of their number; absent where there was none.
+	Scaled *ScaledReport `json:"scaled,omitempty"`
+}
+
+// A ScaledReport is the last change of a consumer's number of workers.
+type ScaledReport struct {
+	At   time.Time `json:"at"`
+	From int       `json:"from"`
+	To   int       `json:"to"`
+	Why  string    `json:"why"`
 }
 
 // handler answers one of the questions.
@@ -46,27 +62,32 @@ func newHandler(s Set, opts []Option, yes, no string, well func(*wherry.Health, 
 	for _, o := range opts {
 		o(&h.spec)
 	}
-	return h
+	return answers(func() (int, any) {
+		report, well := h.report()
+		if !well {
+			return http.StatusServiceUnavailable, report
+		}
+		return http.StatusOK, report
+	})
 }
 
-// ServeHTTP answers GET and HEAD.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// answers is a handler that answers GET and HEAD with a status and a body in JSON.
+type answers func() (status int, body any)
+
+// ServeHTTP implements [http.Handler].
+func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 		return
 	}
-	report, well := h.report()
+	status, report := a()
 	body, err := json.Marshal(report)
 	if err != nil {
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
 	body = append(body, '\n')
-	status := http.StatusOK
-	if !well {
-		status = http.StatusServiceUnavailable
-	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Content-Length", strconv.Itoa(len(body)))
@@ -102,6 +123,13 @@ func (h *handler) consumer(from *wherry.Health) ConsumerReport {
 	out := ConsumerReport{
 		Consumer: from.Consumer, Topic: from.Topic, Group: from.Group, State: from.State, Ready: from.Ready,
 		Cause: from.Cause, InFlight: from.InFlight, Handled: from.Handled, OldestSeconds: from.Oldest.Seconds(),
+		Rate: from.Rate, Workers: from.Workers,
+	}
+	if from.MinWorkers != from.MaxWorkers {
+		out.MinWorkers, out.MaxWorkers = from.MinWorkers, from.MaxWorkers
+	}
+	if d := from.Scaled; !d.At.IsZero() {
+		out.Scaled = &ScaledReport{At: d.At.UTC(), From: d.From, To: d.To, Why: d.Why}
 	}
 	if h.spec.errors {
 		out.Error = from.Detail

@@ -19,9 +19,9 @@ type brisk struct {
 // came notes that a member comes for more.
 func (b *brisk) came(m *member) {
 	m.pace.End()
-	b.takes++
 	if m.pace.Quick() {
 		b.m = m
+		b.takes++
 	} else {
 		b.left(m)
 	}
@@ -59,12 +59,15 @@ func (q *queue) lookBrisk() {
 	b := &q.brisk
 	b.armed = false
 	switch {
-	case q.over != nil || b.m == nil || len(q.idle) == 0 || q.ready.n == 0:
+	case q.over != nil || b.m == nil || len(q.idle) == 0 || !q.anybodys() && b.m.held == 0:
 	case b.takes != b.seen:
 		q.armBrisk()
 	default:
 		b.m.pace.Slow()
 		b.m = nil
+		if !q.anybodys() {
+			q.armShare() // what is in hand may be untouched
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,16 +29,20 @@ type Broker struct {
 
 	mu        sync.Mutex // guards the fields below; taken before any queue's
 	topics    map[string]*topic
+	missed    map[string]*atomic.Int64 // by the name of each topic that ever had a broadcast reader
 	lastQueue uint64
 	receivers map[*receiver]struct{}
 }
 
 var (
-	_ driver.Queuer    = (*Broker)(nil)
-	_ driver.Grouper   = (*Broker)(nil)
-	_ driver.Inspector = (*Broker)(nil)
-	_ driver.Declarer  = (*Broker)(nil)
-	_ driver.Describer = (*Broker)(nil)
+	_ driver.Queuer         = (*Broker)(nil)
+	_ driver.Grouper        = (*Broker)(nil)
+	_ driver.Broadcaster    = (*Broker)(nil)
+	_ driver.Sequencer      = (*Broker)(nil)
+	_ driver.GroupSequencer = (*Broker)(nil)
+	_ driver.Inspector      = (*Broker)(nil)
+	_ driver.Declarer       = (*Broker)(nil)
+	_ driver.Describer      = (*Broker)(nil)
 )
 
 // New returns an empty broker. Mistakes in c are reported by every later call but Close, all of them together, so that
@@ -48,6 +53,7 @@ func New(c Config) *Broker {
 		wrong:     c.check(),
 		done:      make(chan struct{}),
 		topics:    map[string]*topic{},
+		missed:    map[string]*atomic.Int64{},
 		receivers: map[*receiver]struct{}{},
 	}
 	b.cfg.fill()
@@ -104,7 +110,7 @@ func (b *Broker) OpenQueue(ctx context.Context, s driver.Source) (driver.Receive
 	if s.Group != "" {
 		return nil, fmt.Errorf("mem: a queue is opened with group %q", s.Group)
 	}
-	return b.open(ctx, s)
+	return b.open(ctx, s, competing)
 }
 
 // OpenGroup opens one member of a group, which exists from now on. The receiver is a [driver.Revoker], a [driver.Waiter]
@@ -113,10 +119,10 @@ func (b *Broker) OpenGroup(ctx context.Context, s driver.Source) (driver.Receive
 	if s.Group == "" {
 		return nil, errors.New("mem: a group is opened without a name")
 	}
-	return b.open(ctx, s)
+	return b.open(ctx, s, competing)
 }
 
-func (b *Broker) open(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+func (b *Broker) open(ctx context.Context, s driver.Source, how mode) (driver.Receiver, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -125,7 +131,7 @@ func (b *Broker) open(ctx context.Context, s driver.Source) (driver.Receiver, er
 	if err := b.usable(); err != nil {
 		return nil, err
 	}
-	r := newReceiver(b, s)
+	r := newReceiver(b, s, how)
 	if err := b.join(r); err != nil {
 		return nil, err
 	}
@@ -138,38 +144,51 @@ func (b *Broker) open(ctx context.Context, s driver.Source) (driver.Receiver, er
 
 // sources returns the queues of a source. The caller holds b.mu.
 func (b *Broker) sources(s driver.Source) ([]*queue, error) {
+	topics, err := b.topicsOf(s, s.Group != "")
+	if err != nil {
+		return nil, err
+	}
+	queues := make([]*queue, len(topics))
+	for i, t := range topics {
+		if queues[i], err = b.declareGroup(t, s.Group, s.Topology); err != nil {
+			return nil, err
+		}
+	}
+	return queues, nil
+}
+
+// topicsOf returns the topics of a source, which are fan-outs or queues. The caller holds b.mu.
+func (b *Broker) topicsOf(s driver.Source, fanouts bool) ([]*topic, error) {
 	if len(s.Topics) == 0 {
 		return nil, errors.New("mem: a source without topics")
 	}
-	var queues []*queue
-	seen := make(map[string]bool, len(s.Topics))
+	topics := make([]*topic, 0, len(s.Topics))
 	for _, d := range s.Topics {
-		if seen[d.Name] {
+		if slices.ContainsFunc(topics, func(t *topic) bool { return t.name == d.Name }) {
 			return nil, fmt.Errorf("mem: topic %q is twice in one source", d.Name)
 		}
-		seen[d.Name] = true
-		if d.Fanout != (s.Group != "") {
+		if d.Fanout != fanouts {
 			return nil, fmt.Errorf("mem: topic %q is a %s and cannot be opened as a %s",
-				d.Name, kind(d.Fanout), consumer(s.Group))
+				d.Name, kind(d.Fanout), consumer(s.Group, fanouts))
 		}
 		t, err := b.declare(d, s.Topology)
 		if err != nil {
 			return nil, err
 		}
-		q, err := b.declareGroup(t, s.Group, s.Topology)
-		if err != nil {
-			return nil, err
-		}
-		queues = append(queues, q)
+		topics = append(topics, t)
 	}
-	return queues, nil
+	return topics, nil
 }
 
-func consumer(group string) string {
-	if group == "" {
+func consumer(group string, fanouts bool) string {
+	switch {
+	case group != "":
+		return fmt.Sprintf("group (%q)", group)
+	case fanouts:
+		return "broadcast"
+	default:
 		return "queue"
 	}
-	return fmt.Sprintf("group (%q)", group)
 }
 
 // Declare makes a topic and its groups, or checks that they are there.
@@ -187,7 +206,8 @@ func (b *Broker) Declare(ctx context.Context, t driver.Topic, mode driver.Topolo
 }
 
 // Depth counts exactly what the source's queues have. Ready records without a time of publishing are left out of Oldest.
-// A topic that does not exist is [driver.ErrNoTopic], whatever the source's topology.
+// Of fan-outs without a group it counts what all their broadcast readers have together. A topic that does not exist is
+// [driver.ErrNoTopic], whatever the source's topology.
 func (b *Broker) Depth(ctx context.Context, s driver.Source) (driver.Depth, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Depth{}, err
@@ -198,7 +218,11 @@ func (b *Broker) Depth(ctx context.Context, s driver.Source) (driver.Depth, erro
 		return driver.Depth{}, err
 	}
 	s.Topology = driver.External // nothing is made for a question
-	queues, err := b.sources(s)
+	find := b.sources
+	if s.Group == "" && len(s.Topics) > 0 && s.Topics[0].Fanout {
+		find = b.readers
+	}
+	queues, err := find(s)
 	if err != nil {
 		return driver.Depth{}, err
 	}

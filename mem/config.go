@@ -24,6 +24,11 @@ type Config struct {
 	// with [driver.ErrFull] where others wait; 0 is MaxMessages and MaxBytes.
 	MaxDeadLetters     int
 	MaxDeadLetterBytes int
+	// MaxBroadcast and MaxBroadcastBytes bound what is ready for each broadcast reader. Senders do not wait for one: what is
+	// above the bound is dropped, the oldest first, and counted by [Broker.Missed]. One record is always kept. 0 is
+	// MaxMessages and MaxBytes.
+	MaxBroadcast      int
+	MaxBroadcastBytes int
 	// MaxRecord is the most bytes of one record's body, key and headers. 0 is MaxBytes, which it never exceeds.
 	MaxRecord int
 	// SendBatch is what senders advertise as the batch that pays; 0 is that batches gain nothing, which is the truth.
@@ -44,9 +49,11 @@ type Weak struct {
 	AcceptLateSettlements bool
 	// CountReleases counts a released delivery as one that was made.
 	CountReleases bool
-	// RequeueBehindNew puts what comes back behind everything that is ready.
+	// RequeueBehindNew puts what comes back behind everything that is ready. Where receivers own keys, it is what was
+	// released that comes behind what is ready of its key; a tenure given up as a whole comes again in order.
 	RequeueBehindNew bool
-	// RequeueInNackOrder puts what comes back at the front as it comes, so that the last released is the first again.
+	// RequeueInNackOrder puts what comes back at the front as it comes, so that the last released is the first again. Where
+	// receivers own keys, that holds for each key, and not for a tenure given up as a whole.
 	RequeueInNackOrder bool
 	// ReuseTags names deliveries by numbers that begin again with each tenure instead of by pointers.
 	ReuseTags bool
@@ -80,6 +87,8 @@ func (c *Config) check() error {
 	natural("MaxBytes", c.MaxBytes)
 	natural("MaxDeadLetters", c.MaxDeadLetters)
 	natural("MaxDeadLetterBytes", c.MaxDeadLetterBytes)
+	natural("MaxBroadcast", c.MaxBroadcast)
+	natural("MaxBroadcastBytes", c.MaxBroadcastBytes)
 	natural("MaxRecord", c.MaxRecord)
 	natural("SendBatch", c.SendBatch)
 	duration("Lease", c.Lease)
@@ -108,6 +117,8 @@ func (c *Config) fill() {
 	orElse(&c.MaxBytes, DefaultMaxBytes)
 	orElse(&c.MaxDeadLetters, c.MaxMessages)
 	orElse(&c.MaxDeadLetterBytes, c.MaxBytes)
+	orElse(&c.MaxBroadcast, c.MaxMessages)
+	orElse(&c.MaxBroadcastBytes, c.MaxBytes)
 	orElse(&c.MaxRecord, c.MaxBytes)
 	c.MaxRecord = min(c.MaxRecord, c.MaxBytes)
 	c.Poison = c.Poison || poisonAlways

@@ -55,6 +55,10 @@ type entry struct {
 	kept    int           // what it adds to the free bytes of its queue, while it is free
 	end     time.Duration // when the lease ends
 	next    *entry        // what took its place, where late settlements are accepted
+	// Where receivers own keys: strand is that of an entry in hand, or that was released with a delay, and after is the
+	// next ready one of the key.
+	strand *strand
+	after  *entry
 }
 
 // newEntry returns an entry of a queue, to be filled.
@@ -87,7 +91,7 @@ func (e *entry) fill(r *driver.Record, size int) {
 // that is new, or was stripped.
 func isPlain(r *driver.Record) bool {
 	c := &r.Control
-	return len(r.Key)+len(r.Headers) == 0 && r.ID.Text == "" && c.Hold == nil && c.Failure == nil && c.Defers == 0 && c.Deferred == 0
+	return len(r.Key)+len(r.Headers) == 0 && r.ID.Text == "" && c.Hold == nil && c.Failure == nil && c.Defers == 0 && c.Deferred == 0 && !c.Redriven
 }
 
 // fillPlain sets what such a record has besides.

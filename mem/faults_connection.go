@@ -117,6 +117,9 @@ func (f *Faults) Inject(topic string, r driver.Record) error {
 		e := q.spare()
 		e.fill(&r, r.Size())
 		q.push(e)
+		if q.missed != nil {
+			q.trim()
+		}
 		q.unlock()
 	}
 	return nil

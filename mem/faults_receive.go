@@ -43,7 +43,7 @@ func (f *Faults) Duplicate(topic string, n int) {
 }
 
 // Reorder hands out what is ready in a random order, which is the same for the same seed and the same calls. Seed 0 is
-// the publish order again.
+// the publish order again. Where receivers own keys it is the keys that come in a random order.
 func (f *Faults) Reorder(topic string, seed uint64) {
 	f.set(topic, func(t *topicFaults) {
 		t.shuffle = nil
@@ -86,14 +86,22 @@ func (b *Broker) allowed(q *queue) int {
 
 // lossy drops what is to be dropped of what could be taken now. The caller holds the lock.
 func (q *queue) lossy() {
-	f := &q.b.faults
-	for q.available() > 0 && f.happens(q.topic, func(t *topicFaults) bool { return t.drop.next() }) {
-		f.mu.Lock()
-		f.dropped++
-		f.mu.Unlock()
+	for q.available() > 0 && q.loses() {
 		q.recycle(q.pop())
 	}
 	q.admit()
+}
+
+// loses reports whether the next delivery is to be lost, and counts it.
+func (q *queue) loses() bool {
+	f := &q.b.faults
+	if !f.happens(q.topic, func(t *topicFaults) bool { return t.drop.next() }) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dropped++
+	return true
 }
 
 // takeOdd is the part of take that hands out, while something is switched on.
@@ -111,18 +119,24 @@ func (m *member) takeOdd(dst []*driver.Delivery, n int) []*driver.Delivery {
 		e := q.ready.remove(i)
 		q.ready.insert(0, e)
 		dst = m.give(dst, 1)
-		m.mark(e)
-		if q.b.cfg.Weak.NoCount {
-			e.delivery.Delivered = 0
-		}
-		if f.happens(q.topic, func(t *topicFaults) bool { return t.duplicate.next() }) {
-			twice = append(twice, e.copied())
-		}
+		twice = m.odd(e, twice)
 	}
 	for _, e := range twice {
 		q.requeue(e)
 	}
 	return dst
+}
+
+// odd does to an entry that was handed out what is switched on, and appends to twice what is to come again.
+func (m *member) odd(e *entry, twice []*entry) []*entry {
+	m.mark(e)
+	if m.q.b.cfg.Weak.NoCount {
+		e.delivery.Delivered = 0
+	}
+	if m.q.b.faults.happens(m.q.topic, func(t *topicFaults) bool { return t.duplicate.next() }) {
+		twice = append(twice, e.copied())
+	}
+	return twice
 }
 
 // trouble returns an error when the broker is away or the receiver closed, or that nothing is to be taken now.
@@ -176,7 +190,7 @@ func (m *member) waiting() string {
 		return "no topic"
 	case m.ending != nil:
 		return "rebalancing"
-	case q.ready.n > 0 && q.credit() == 0:
+	case q.waits() > 0 && q.credit() == 0:
 		return "no credit"
 	default:
 		return ""

@@ -33,6 +33,9 @@ func (m *member) give(dst []*driver.Delivery, n int) []*driver.Delivery {
 func (e *entry) drop() {
 	m := e.owner
 	e.owner = nil
+	if s := m.q.strands; s != nil {
+		s.drop(e)
+	}
 	m.dropped(1)
 }
 

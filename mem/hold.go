@@ -22,6 +22,9 @@ type delays struct {
 // hold keeps an entry until at. The caller holds the lock.
 func (q *queue) hold(e *entry, at time.Duration) {
 	d := &q.delay
+	if q.strands != nil && !e.delayed {
+		q.strands.hold(e)
+	}
 	d.order++
 	e.state = held
 	if e.delayed {
@@ -60,6 +63,9 @@ func (q *queue) due() {
 		q.ripen(d.heap.pop())
 	}
 	q.armDelay()
+	if q.missed != nil {
+		q.trim()
+	}
 	q.unlock()
 }
 
@@ -88,14 +94,20 @@ func (q *queue) cancelHold(e *entry) {
 	if i := q.delay.heap.index(e); i >= 0 {
 		q.delay.heap.remove(i)
 		q.unhold(e)
+		if q.strands != nil {
+			q.strands.unhold(e)
+		}
 	}
 }
 
 // holds reports whether one more record of this size may wait for its due time. What is ready above the bound came from
 // here and still counts.
 func (q *queue) holds(size int) bool {
+	if q.missed != nil {
+		return q.holdsForReader(size)
+	}
 	most := q.b.cfg.bound(driver.Main)
-	n := q.delay.messages + max(0, q.ready.n-most.messages)
+	n := q.delay.messages + max(0, q.waits()-most.messages)
 	bytes := q.delay.bytes + max(0, q.bytes-most.bytes)
 	return n == 0 || n < most.messages && bytes+size <= most.bytes
 }

@@ -81,28 +81,47 @@ func (q *queue) expireAll() {
 	}
 	now := q.b.now()
 	var next time.Duration
-	var ended []*entry
 	for _, m := range q.members {
-		for i, e := range m.hand {
-			switch {
-			case !m.holds(i):
-			case e.end <= now:
-				ended = append(ended, e)
-			case next == 0 || e.end < next:
-				next = e.end
-			}
+		if first := m.expireLate(now); first != 0 && (next == 0 || first < next) {
+			next = first
 		}
-	}
-	for _, e := range ended {
-		e.expire()
 	}
 	if next != 0 {
 		q.armLease(next - now)
 	}
 }
 
+// expireLate takes back what the member had too long, and returns when the next of its leases ends, or 0.
+func (m *member) expireLate(now time.Duration) time.Duration {
+	var next time.Duration
+	var ended []*entry
+	for i, e := range m.hand {
+		switch {
+		case !m.holds(i):
+		case e.end <= now:
+			ended = append(ended, e)
+		case next == 0 || e.end < next:
+			next = e.end
+		}
+	}
+	for _, e := range ended {
+		e.expire()
+	}
+	return next
+}
+
 // expire ends the lease of one entry. Its record becomes ready again.
 func (e *entry) expire() { e.q.requeue(e.lose()) }
+
+// lapse is expire for an entry that is found before the timer takes it back. Where receivers own keys all that the owner had
+// too long goes with it, since what is earlier of its key would come after it.
+func (e *entry) lapse(now time.Duration) {
+	if e.q.strands == nil {
+		e.expire()
+	} else {
+		e.owner.expireLate(now)
+	}
+}
 
 func (l *lease) end() {
 	if l.timer != nil {

@@ -25,6 +25,10 @@ type member struct {
 	since uint64
 	pace  pace.Pace
 	gone  bool // the receiver closed
+	// Where receivers own keys: strands are those of its keys of which it may take more, and most is how many deliveries of one
+	// it may have.
+	strands strandList
+	most    int
 	// ending is running while a revocation lets what is in hand be settled; nothing is taken meanwhile.
 	ending *time.Timer
 }
@@ -58,6 +62,11 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 		}
 		return dst, m.r.wiped()
 	}
+	if q.strands != nil {
+		dst = m.takeOwn(dst, wait)
+		q.unlock()
+		return dst, nil
+	}
 	contended := len(q.members) > 1 // with one there is nobody else to wake, and no clock need be read
 	if contended {
 		q.brisk.came(m)
@@ -81,6 +90,9 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 	}
 	if contended {
 		m.pace.Begin(n)
+		if len(q.idle) > 0 && q.ready.n == 0 {
+			q.holdsOff()
+		}
 	}
 	m.lease(n)
 	if q.room.first != nil {
@@ -126,14 +138,17 @@ func (m *member) part() {
 // giveBack ends the tenure of all that is in hand, which becomes ready again as a whole, in publish order.
 func (m *member) giveBack() {
 	entries := m.abandon()
-	slices.SortFunc(entries, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
-	if m.q.b.cfg.Weak.RequeueInNackOrder {
+	slices.SortFunc(entries, bySeq)
+	if m.q.b.cfg.Weak.RequeueInNackOrder || m.q.strands != nil { // strands keep the order, and the last is put first at once
 		slices.Reverse(entries)
 	}
 	for _, e := range entries {
 		m.q.requeue(e)
 	}
 }
+
+// bySeq sorts entries by publish order.
+func bySeq(a, b *entry) int { return cmp.Compare(a.seq, b.seq) }
 
 // await puts the member among those that wait, and has the others asked to share when they hold something.
 func (q *queue) await(m *member) {

@@ -67,7 +67,7 @@ func (p *placing) copyFor(r *driver.Record) {
 
 // used keeps the list of copies, which went into the queues, for the next sender.
 func (p *placing) used() {
-	if p.copied() {
+	if len(p.queues) > 0 && p.copied() {
 		clear(p.copies)
 		p.queues[0].scratch, p.copies = p.copies[:0], nil
 	}
@@ -75,7 +75,7 @@ func (p *placing) used() {
 
 // copied reports whether there are copies of the next record for exactly the present queues.
 func (p *placing) copied() bool {
-	return len(p.copies) > 0 && p.of == p.at && slices.EqualFunc(p.copies, p.queues, func(c large, q *queue) bool { return c.q == q })
+	return len(p.queues) == 0 || len(p.copies) > 0 && p.of == p.at && slices.EqualFunc(p.copies, p.queues, func(c large, q *queue) bool { return c.q == q })
 }
 
 // fill places what it can under the lock. It returns where to wait when a queue is full.
@@ -142,6 +142,10 @@ func (p *placing) full(size int) (*queue, error) {
 		}
 		waits := q.room.first != nil && p.s.target.Topic.Role == driver.Main
 		if q != p.mine && waits || !q.fits(size, p.s.most) {
+			if q.missed != nil { // a reader holds up nobody
+				q.trim()
+				continue
+			}
 			return q, nil
 		}
 	}
@@ -159,6 +163,9 @@ func (p *placing) leave() {
 func (p *placing) unlock() {
 	p.leave()
 	for _, q := range p.queues {
+		if q.missed != nil {
+			q.trim()
+		}
 		q.unlock()
 	}
 }

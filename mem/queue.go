@@ -1,7 +1,9 @@
 package mem
 
 import (
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -26,6 +28,7 @@ type queue struct {
 	over      error      // why the queue takes and gives no more, once it does not
 	ready     ring
 	bytes     int    // of what is ready
+	beside    int    // what counts as ready beside ready: room that is set aside, and what strands have
 	seq       uint64 // of the last record
 	delivered uint64 // how many deliveries there ever were
 	inFlight  int
@@ -36,6 +39,9 @@ type queue struct {
 	freeLarge []*entry // the others
 	freeBytes int
 	scratch   []large // free, for senders of large records
+
+	strands *strands      // where receivers own keys, and nil elsewhere
+	missed  *atomic.Int64 // of a reader's own queue: what it was too slow for; nil elsewhere
 
 	members []*member
 	idle    []*member // waiting for records; the last to come is the first to be woken, its caches are warm
@@ -59,6 +65,9 @@ func (q *queue) push(e *entry) {
 // requeue makes an entry ready again, at its place in the publish order.
 func (q *queue) requeue(e *entry) {
 	switch w := &q.b.cfg.Weak; {
+	case q.strands != nil:
+		q.strands.back(e)
+		return
 	case w.RequeueBehindNew:
 		q.push(e)
 		return
@@ -88,7 +97,7 @@ func (q *queue) available() int {
 
 // fits reports whether a record of this size may become ready within the bound. An empty queue takes any record.
 func (q *queue) fits(size int, most bound) bool {
-	n := q.ready.n + q.room.granted
+	n := q.ready.n + q.beside
 	return n == 0 || n < most.messages && q.bytes+q.room.grantedBytes+size <= most.bytes
 }
 
@@ -96,12 +105,22 @@ func (q *queue) fits(size int, most bound) bool {
 // One wake is in flight at most: who is woken and leaves something wakes the next.
 func (q *queue) waiter() *member {
 	n := len(q.idle)
-	if n == 0 || q.waking || q.available() == 0 || q.holdsOff() {
+	switch {
+	case n == 0:
 		return nil
+	case q.strands != nil:
+		return q.strands.waiter()
+	case q.waking || q.available() == 0 || q.holdsOff():
+		return nil
+	default:
+		return q.woken(n - 1)
 	}
-	m := q.idle[n-1]
-	q.idle[n-1] = nil
-	q.idle = q.idle[:n-1]
+}
+
+// woken takes a member out of those that wait, to be woken.
+func (q *queue) woken(i int) *member {
+	m := q.idle[i]
+	q.idle = slices.Delete(q.idle, i, i+1)
 	m.idle = false
 	m.woken = true
 	q.waking = true
@@ -149,7 +168,7 @@ func (q *queue) end(err error) []ended {
 	q.share.end()
 	q.brisk.end()
 	q.lease.end()
-	q.ready, q.bytes, q.free, q.freeLarge = ring{}, 0, ring{}, nil
+	q.ready, q.bytes, q.free, q.freeLarge, q.strands = ring{}, 0, ring{}, nil, nil
 	q.idle, q.waking = nil, false
 	return all
 }
@@ -158,12 +177,31 @@ func (q *queue) end(err error) []ended {
 func (q *queue) depth(d *driver.Depth, oldest *driver.Stamp) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	d.Ready += int64(q.ready.n)
+	d.Ready += int64(q.waits())
 	d.Held += int64(len(q.delay.heap))
 	d.InFlight += int64(q.inFlight)
-	for i := range q.ready.n {
-		if p := q.ready.at(i).delivery.Control.Published; p != 0 && (*oldest == 0 || p < *oldest) {
+	older := func(e *entry) {
+		if p := e.delivery.Control.Published; p != 0 && (*oldest == 0 || p < *oldest) {
 			*oldest = p
 		}
 	}
+	for i := range q.ready.n {
+		older(q.ready.at(i))
+	}
+	if q.strands != nil {
+		q.strands.each(older)
+	}
+}
+
+// waits is how many entries are ready.
+func (q *queue) waits() int {
+	if q.strands == nil {
+		return q.ready.n
+	}
+	return q.ready.n + q.strands.ready
+}
+
+// anybodys reports whether there may be something that any member could take.
+func (q *queue) anybodys() bool {
+	return q.ready.n > 0 || q.strands != nil && q.strands.unowned() > 0
 }

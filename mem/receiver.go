@@ -24,6 +24,7 @@ var errNoSpace = errors.New("mem: Receive into a slice without free capacity")
 type receiver struct {
 	b      *Broker
 	source driver.Source
+	how    mode
 	wake   chan struct{} // holds one value: look again
 	wanted chan struct{} // holds one value
 
@@ -52,10 +53,11 @@ var (
 // revocationBuffer lets revocations be told before the engine reads.
 const revocationBuffer = 16
 
-func newReceiver(b *Broker, s driver.Source) *receiver {
+func newReceiver(b *Broker, s driver.Source, how mode) *receiver {
 	return &receiver{
 		b:           b,
 		source:      s,
+		how:         how,
 		wake:        make(chan struct{}, 1),
 		wanted:      make(chan struct{}, 1),
 		revocations: make(chan driver.Revocation, revocationBuffer),
@@ -66,25 +68,32 @@ func newReceiver(b *Broker, s driver.Source) *receiver {
 
 // join makes r a member of its source's queues. The caller holds b.mu.
 func (b *Broker) join(r *receiver) error {
-	queues, err := b.sources(r.source)
-	if err != nil {
-		return err
-	}
-	members := make([]*member, len(queues))
-	for i, q := range queues {
-		members[i] = &member{r: r, q: q, tenure: b.tenure.Add(1), place: uint64(i)}
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return driver.ErrClosed
 	}
-	r.members = members
-	for _, m := range members {
-		m.q.mu.Lock()
-		m.q.members = append(m.q.members, m)
-		m.q.mu.Unlock()
+	find := b.sources
+	if r.how == reading {
+		find = b.addReaders
 	}
+	queues, err := find(r.source)
+	if err != nil {
+		return err
+	}
+	for _, q := range queues {
+		if err := q.suits(r.how); err != nil { // which changes under b.mu alone, but for receivers that leave
+			return err
+		}
+	}
+	members := make([]*member, len(queues))
+	for i, q := range queues {
+		members[i] = &member{
+			r: r, q: q, tenure: b.tenure.Add(1), place: uint64(i), most: mostOfKey(r.source.Prefetch),
+		}
+		q.enter(members[i])
+	}
+	r.members = members
 	return nil
 }
 
@@ -224,6 +233,9 @@ func (r *receiver) end() {
 	close(r.done)
 	for _, m := range members {
 		m.part()
+	}
+	if r.how == reading {
+		r.b.removeReaders(members)
 	}
 	r.rouse()
 	r.notifying.Wait()

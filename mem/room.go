@@ -10,8 +10,8 @@ import (
 type waitlist struct {
 	first, last *blocked
 	spare       []*blocked // to be used again, since a producer that is faster than its consumers blocks all the time
-	// granted and grantedBytes are set aside for those that were let in and have not come yet.
-	granted      int
+	// grantedBytes are set aside for those that were let in and have not come yet; how many those are is part of
+	// queue.beside.
 	grantedBytes int
 }
 
@@ -71,7 +71,7 @@ func (q *queue) admit() {
 	for l.first != nil && q.fits(l.first.size, most) {
 		w := l.first
 		l.remove(w)
-		l.granted++
+		q.beside++
 		l.grantedBytes += w.size
 		w.in = true
 		w.wake <- struct{}{}
@@ -80,7 +80,7 @@ func (q *queue) admit() {
 
 // claim gives back the room that was set aside for w, whose sender takes it under the same lock or leaves it.
 func (q *queue) claim(w *blocked) {
-	q.room.granted--
+	q.beside--
 	q.room.grantedBytes -= w.size
 	q.room.keep(w)
 }

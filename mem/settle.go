@@ -61,11 +61,14 @@ func (q *queue) settleDone(r *receiver, batch []driver.Settlement) []driver.Sett
 	if m == nil || m.r != r {
 		return batch
 	}
+	if q.strands != nil {
+		return q.strands.settleDone(m, batch)
+	}
 	n := 0
 	for n < len(batch) {
 		s := &batch[n]
 		e := entryOf(s.Delivery)
-		if e == nil || e.owner != m || e.delivery.Token.B != s.Delivery.Token.B || m.tenure != s.Delivery.Tenure ||
+		if e == nil || e.q != q || e.owner != m || e.delivery.Token.B != s.Delivery.Token.B || m.tenure != s.Delivery.Tenure ||
 			s.Verdict != driver.Done {
 			break
 		}
@@ -75,6 +78,13 @@ func (q *queue) settleDone(r *receiver, batch []driver.Settlement) []driver.Sett
 	}
 	m.dropped(n)
 	return batch[n:]
+}
+
+// finishes reports whether a settlement is that the member is done with what it has in hand.
+func (m *member) finishes(s *driver.Settlement) bool {
+	e := entryOf(s.Delivery)
+	return e != nil && e.owner == m && e.delivery.Token.B == s.Delivery.Token.B && m.tenure == s.Delivery.Tenure &&
+		s.Verdict == driver.Done
 }
 
 // entryOf returns what a delivery names, or nil.
@@ -100,7 +110,7 @@ func (e *entry) check(r *receiver, d *driver.Delivery, now time.Duration) error 
 	case !e.with(r, d):
 		return errSettled
 	case now != 0 && e.end <= now:
-		e.expire()
+		e.lapse(now)
 		return errLease
 	default:
 		return nil
@@ -121,7 +131,11 @@ func (q *queue) settle(e *entry, s *driver.Settlement) {
 		e = e.moved()
 	}
 	if s.Delay <= 0 {
-		q.requeue(e)
+		if q.strands != nil {
+			q.strands.release(e)
+		} else {
+			q.requeue(e)
+		}
 		return
 	}
 	q.hold(e, q.b.now()+min(s.Delay, maxDelay))

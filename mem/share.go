@@ -32,7 +32,7 @@ func (q *queue) wantAll() {
 	defer q.mu.Unlock()
 	s := &q.share
 	s.armed = false
-	if q.over != nil || len(q.idle) == 0 || q.ready.n > 0 {
+	if q.over != nil || len(q.idle) == 0 || q.anybodys() {
 		return
 	}
 	if q.idle[0].since > s.upTo {

@@ -9,11 +9,12 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-// A topic is a name with its queues: one without a group, or one for each group of a fan-out.
+// A topic is a name with its queues: one without a group, or one for each group and broadcast reader of a fan-out.
 type topic struct {
 	name   string
 	fanout bool
 	gone   atomic.Bool
+	heard  atomic.Bool              // it has or had a broadcast reader, so that what nobody gets may be sent
 	queues atomic.Pointer[[]*queue] // replaced, never changed; in the order of their ids
 	dedup  *window                  // nil where nothing is de-duplicated
 }
@@ -50,6 +51,7 @@ func (b *Broker) declare(d driver.Topic, mode driver.Topology) (*topic, error) {
 		}
 		t = &topic{name: d.Name, fanout: d.Fanout}
 		t.queues.Store(new([]*queue))
+		t.heard.Store(b.missed[d.Name] != nil)
 		if b.cfg.Weak.Dedup > 0 {
 			t.dedup = &window{}
 		}
@@ -84,8 +86,12 @@ func (b *Broker) declareGroup(t *topic, group string, mode driver.Topology) (*qu
 }
 
 func (b *Broker) addQueue(t *topic, group string) *queue {
+	return b.add(t, &queue{topic: t.name, group: group})
+}
+
+func (b *Broker) add(t *topic, q *queue) *queue {
 	b.lastQueue++
-	q := &queue{b: b, id: b.lastQueue, topic: t.name, group: group, poison: b.cfg.Poison}
+	q.b, q.id, q.poison = b, b.lastQueue, b.cfg.Poison
 	queues := append(slices.Clip(t.all()), q)
 	t.queues.Store(&queues)
 	return q
@@ -176,8 +182,8 @@ func (s *sender) queues() ([]*queue, error) {
 		}
 	}
 	qs := r.all()
-	if len(qs) == 0 {
-		return nil, fmt.Errorf("mem: fan-out %q has no group that would keep the record: %w: %w",
+	if len(qs) == 0 && !r.topic.heard.Load() {
+		return nil, fmt.Errorf("mem: fan-out %q has no group and no broadcast reader that would get the record: %w: %w",
 			r.topic.name, driver.ErrNoTopic, driver.ErrNotSent)
 	}
 	return qs, nil

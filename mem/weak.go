@@ -76,7 +76,7 @@ func (n named) find(r *receiver, d *driver.Delivery, now time.Duration) (*entry,
 	case m.tenure != d.Tenure:
 		return e, errSettled
 	case now != 0 && e.end <= now:
-		e.expire()
+		e.lapse(now)
 		return e, errLease
 	default:
 		return e, nil
@@ -109,9 +109,7 @@ func (q *queue) settleLate(late *entry, s *driver.Settlement) error {
 			q.requeue(n)
 		}
 	case ready:
-		if i := q.ready.index(e); done && i >= 0 {
-			q.ready.remove(i)
-			q.bytes -= e.size
+		if done && q.unready(e) {
 			q.recycle(e)
 			q.admit()
 		}
@@ -124,6 +122,16 @@ func (q *queue) settleLate(late *entry, s *driver.Settlement) error {
 		return errSettled
 	}
 	return nil
+}
+
+// unready takes out an entry that is ready, and reports whether it was there.
+func (q *queue) unready(e *entry) bool {
+	if i := q.ready.index(e); i >= 0 {
+		q.ready.remove(i)
+		q.bytes -= e.size
+		return true
+	}
+	return q.strands != nil && q.strands.remove(e)
 }
 
 // A window remembers the ids that were sent to a topic for a while.

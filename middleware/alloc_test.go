@@ -58,6 +58,7 @@ func TestAllocations(t *testing.T) {
 		most float64
 	}{
 		{"limit", middleware.Limit(1), 0},
+		{"adaptive limit", middleware.NewAdaptiveLimit(middleware.AdaptiveConfig{}).Option(), 0},
 		{"throttle", middleware.Throttle(middleware.Rate{Messages: 1e9}), 0},
 		{"breaker", middleware.NewBreaker(middleware.BreakerConfig{}).Option(), 0},
 		{"log that is off", middleware.Log(off, slog.LevelDebug), 0},

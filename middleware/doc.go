@@ -1,5 +1,5 @@
 // Package middleware has the middleware that most services want: what a panic becomes, deadlines, rates, limits shared by
-// consumers, a circuit breaker, de-duplication, an audit trail and a log.
+// consumers, limits that find themselves, a circuit breaker, de-duplication, an audit trail and a log.
 //
 //	wherry.Consume(wherry.Queue(broker, orders), charge,
 //		middleware.Log(logger, slog.LevelDebug),
@@ -30,7 +30,7 @@
 //
 // # Waiting
 //
-// [Throttle], [Limit] and a [Breaker] let a message wait in its lane, within its context: the handler timeout counts from
+// [Throttle], [Limit], an [AdaptiveLimit] and a [Breaker] let a message wait in its lane, within its context: the handler timeout counts from
 // when the lane took it. A message whose context ends while it waits has not failed, since its handler never saw it. It is
 // deferred, which counts no attempt, or goes back to the broker if the consumer stops or loses it. A value that messages wait
 // on belongs to the testing/synctest bubble it is made in: make it inside.

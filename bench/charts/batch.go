@@ -69,7 +69,7 @@ func versus(d *document.Document, b *document.Backend, family, title, one, other
 	body.x = valueAxis("messages per second", quantity.Rate, values)
 	f.body = body
 	f.Findings = []string{fmt.Sprintf("Over %s, %s reached %s of the rate of %s.",
-		counted(len(body.rows), "cell"), other, quantity.Span(span.low, span.high, quantity.Times), one)}
+		quantity.Count(len(body.rows), "cell"), other, quantity.Span(span.low, span.high, quantity.Times), one)}
 	return []Figure{f}
 }
 
@@ -81,7 +81,7 @@ func medianOf(r *document.Row) string {
 	if r.Summary == nil {
 		return "n/s"
 	}
-	return quantity.Whole(r.Summary.Median)
+	return quantity.Rate(r.Summary.Median)
 }
 
 // pairedRungs draws the 99th percentile of batches and of single messages at rates that both sustained.
@@ -130,7 +130,7 @@ func pairedRungs(d *document.Document, b *document.Backend) []Figure {
 	f.body = body
 	f.Findings = []string{fmt.Sprintf(
 		"Of %s, batches were slower in %d. Their p99 was longer by %s: %s, against %s of single messages, which is %s.",
-		counted(len(body.rows), "pair"), slower, quantity.Span(wait.low, wait.high, signed),
+		quantity.Count(len(body.rows), "pair"), slower, quantity.Span(wait.low, wait.high, signed),
 		quantity.Span(batches.low, batches.high, quantity.Duration),
 		quantity.Span(singles.low, singles.high, quantity.Duration), quantity.Span(ratio.low, ratio.high, quantity.Times))}
 	return []Figure{f}

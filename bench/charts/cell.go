@@ -42,7 +42,7 @@ func (f field) word(c *document.Cell) string {
 	case payload:
 		return given(c.Payload, func(n int) string { return quantity.Size(float64(n)) })
 	case consumers:
-		return given(c.Consumers, func(n int) string { return counted(n, "consumer") })
+		return given(c.Consumers, func(n int) string { return quantity.Count(n, "consumer") })
 	case workers:
 		return workersWord(c)
 	case prefetch:
@@ -57,22 +57,22 @@ func (f field) word(c *document.Cell) string {
 	case offered:
 		return given(c.Rate, func(n int) string { return quantity.Rate(float64(n)) + "/s" })
 	case procs:
-		return given(c.Procs, func(n int) string { return counted(n, "processor") })
+		return given(c.Procs, func(n int) string { return quantity.Count(n, "processor") })
 	default:
 		return ""
 	}
 }
 
-// workersWord says how handlers are spread over workers. One handler in each is the other lever of concurrency, and has
-// the same word for any number of them, so that its rows make one series.
+// workersWord says how handlers are spread over workers, where they are: one worker for all goes without saying. One handler
+// in each is the other lever of concurrency, and has the same word for any number of them, so that its rows make one series.
 func workersWord(c *document.Cell) string {
-	switch c.Workers {
-	case 0:
+	switch {
+	case c.Workers == 0, c.Workers == 1 && c.Consumers > 1:
 		return ""
-	case c.Consumers:
+	case c.Workers >= c.Consumers:
 		return "a worker each"
 	default:
-		return fmt.Sprintf("%s of %d", counted(c.Workers, "worker"), c.Consumers/c.Workers)
+		return fmt.Sprintf("%s of %d", quantity.Count(c.Workers, "worker"), c.Consumers/c.Workers)
 	}
 }
 
@@ -81,14 +81,6 @@ func given(n int, write func(int) string) string {
 		return ""
 	}
 	return write(n)
-}
-
-// counted writes a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
 }
 
 // subjects are the names of subjects as people write them. Others are written as the document has them.
@@ -105,10 +97,10 @@ var subjects = map[string]string{
 // Subject is the name of a subject as people write it.
 func Subject(s string) string { return cmp.Or(subjects[s], strings.ReplaceAll(s, "-", " ")) }
 
-// label names a cell by the given fields.
+// label names a cell by the given fields, always in the same order.
 func label(c *document.Cell, fields []field) string {
 	var words []string
-	for _, f := range fields {
+	for _, f := range slices.Compact(slices.Sorted(slices.Values(fields))) {
 		if w := f.word(c); w != "" {
 			words = append(words, w)
 		}
@@ -130,6 +122,15 @@ func differing(cells []*document.Cell, leave ...field) (differ, alike []field) {
 		}
 	}
 	return differ, alike
+}
+
+// Facts are what all rows have in common, besides their subject, their flow and their handler.
+func Facts(rows []*document.Row) string {
+	_, alike := differing(cellsOf(rows), subject, flow, variant, handler)
+	if len(rows) == 0 {
+		return ""
+	}
+	return label(&rows[0].Cell, alike)
 }
 
 // Name names a cell in full.

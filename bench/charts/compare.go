@@ -126,7 +126,7 @@ func (s selection) rateTable(fields []field) Table {
 			continue
 		}
 		t.Rows = append(t.Rows, []string{
-			name, quantity.Whole(r.Summary.Worst), quantity.Whole(r.Summary.Median), quantity.Whole(r.Summary.Best),
+			name, quantity.Rate(r.Summary.Worst), quantity.Rate(r.Summary.Median), quantity.Rate(r.Summary.Best),
 			quantity.Duration(r.Summary.CPU), quantity.Size(float64(r.Summary.PeakRSS)), quantity.Whole(float64(len(r.Runs))),
 		})
 	}

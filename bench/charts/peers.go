@@ -3,6 +3,8 @@ package charts
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/matrix"
@@ -84,7 +86,7 @@ func channelRatios(d *document.Document, b *document.Backend, p *document.Part) 
 	for _, k := range order {
 		s := selection{doc: d, backend: b, part: p}
 		figures = append(figures, s.ratioLines(groups[k], fmt.Sprintf("%s-ratio-%s-%dp", b.Name, slug(k.to), k.procs),
-			fmt.Sprintf("%s: rate over that of %s, %s", b.Name, withArticle(k.to), counted(k.procs, "processor"))))
+			fmt.Sprintf("%s: rate over that of %s, %s", b.Name, withArticle(k.to), quantity.Count(k.procs, "processor"))))
 	}
 	return figures
 }
@@ -108,7 +110,7 @@ func (s selection) ratioLines(ratios []*document.Ratio, name, title string) Figu
 		Table: ratioTable(ratios),
 	}
 	f.Sub = "Every cell: " + label(cells[0], without(alike, subject, flow)) +
-		". The median over the rounds of the ratio in each, with its 95 % interval. At the dashed line both are equal."
+		". " + intervals(ratios)
 	var all []series
 	var turns []float64
 	values := []float64{1}
@@ -131,6 +133,17 @@ func (s selection) ratioLines(ratios []*document.Ratio, name, title string) Figu
 		series: all, reference: &one,
 	}
 	return f
+}
+
+// intervals says what the marks of ratios are.
+func intervals(ratios []*document.Ratio) string {
+	var all []string
+	for _, r := range ratios {
+		if name := r.Interval(); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return "The median over the rounds of the ratio in each (" + strings.Join(all, "; ") + "). At the dashed line both are equal."
 }
 
 func ratioTable(ratios []*document.Ratio) Table {
@@ -222,7 +235,7 @@ func ratioBars(d *document.Document, b *document.Backend, to string, ratios []*d
 		Caption: Provenance(&d.Host, &b.Peers.Provenance), Table: ratioTable(ratios),
 	}
 	f.Sub = sentence(selection{rows: []*document.Row{{Cell: ratios[0].Of}}}.common(alike),
-		"The median over the rounds of the ratio in each, with its 95 % interval. At the dashed line both are equal.")
+		intervals(ratios))
 	one := 1.0
 	body := &bars{reference: &one}
 	values := []float64{one}

@@ -19,7 +19,7 @@ func Provenance(h *document.Host, p *document.Provenance) string {
 	}
 	date, _, _ := strings.Cut(p.Date, "T")
 	words := []string{
-		h.CPU, counted(h.LogicalCores, "core"), "GOMAXPROCS " + quantity.Whole(float64(p.GOMAXPROCS)),
+		h.CPU, quantity.Count(h.LogicalCores, "core"), "GOMAXPROCS " + quantity.Whole(float64(p.GOMAXPROCS)),
 		h.OS, goVersion(p.Go), "Wherry " + p.Version, commit, date,
 	}
 	if p.Broker != "" && p.Broker != "unknown" {

@@ -94,7 +94,7 @@ func workersByConcurrency(d *document.Document, b *document.Backend) []Figure {
 		return refusal1("workers", name, title, "The document has no lever rows of workers and concurrency.")
 	}
 	return []Figure{s.levels("workers", name, title, func(c *document.Cell) string {
-		return fmt.Sprintf("%s × %d", counted(c.Workers, "worker"), c.Consumers/c.Workers)
+		return fmt.Sprintf("%s × %d", quantity.Count(c.Workers, "worker"), c.Consumers/c.Workers)
 	})}
 }
 

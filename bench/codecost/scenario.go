@@ -32,10 +32,13 @@ func (s Scenario) Cell() document.Cell {
 	if strings.HasPrefix(s.work, "channel") {
 		subject = "go-channel"
 	}
-	return document.Cell{
-		Subject: subject, Flow: s.Name, Payload: s.payload, Consumers: s.consumers, Workers: s.workers,
-		Handler: "zero", Codec: s.codec, Procs: 1,
+	cell := document.Cell{
+		Subject: subject, Flow: s.Name, Payload: s.payload, Consumers: s.consumers * s.workers, Handler: "zero", Codec: s.codec, Procs: 1,
 	}
+	if s.workers > 1 { // One is no lever.
+		cell.Workers = s.workers
+	}
+	return cell
 }
 
 // args are the program's, without the number of messages.

@@ -24,10 +24,12 @@ type Line struct {
 	New     *Sample
 	Missing string
 	// Delta is as benchstat writes it: "+3.1%", "~" where the difference may be chance, or "?" beside a zero. It is empty
-	// where a value is missing.
+	// where a value is missing, and with TooFew.
 	Delta string
 	// P is the probability of such a difference by chance. Zero means that the figures are exact.
-	P        float64
+	P float64
+	// TooFew is whether there are so few runs that no difference could be told from chance. Delta is empty then.
+	TooFew   bool
 	Warnings []string // such as too few runs
 }
 
@@ -189,13 +191,24 @@ func compareFigure(figure Figure, old, fresh []float64) Line {
 	line.Old, line.New = sample(a, was), sample(b, is)
 	comparison := benchmath.AssumeNothing.Compare(a, b)
 	line.P = comparison.P
-	line.Delta = comparison.FormatDelta(line.Old.Median, line.New.Median)
+	if line.TooFew = tooFew(len(old), len(fresh)); !line.TooFew {
+		line.Delta = comparison.FormatDelta(line.Old.Median, line.New.Median)
+	}
 	for _, warning := range slices.Concat(a.Warnings, b.Warnings, comparison.Warnings, was.Warnings, is.Warnings) {
 		if text := warning.Error(); !slices.Contains(line.Warnings, text) {
 			line.Warnings = append(line.Warnings, text)
 		}
 	}
 	return line
+}
+
+// tooFew reports whether even runs that are all apart would be no evidence: of all the orders in which they can come, two are so.
+func tooFew(old, fresh int) bool {
+	orders := 1.0
+	for i := range fresh {
+		orders *= float64(old+i+1) / float64(i+1)
+	}
+	return 2/orders > 1-confidence
 }
 
 func sample(s *benchmath.Sample, summary benchmath.Summary) *Sample {

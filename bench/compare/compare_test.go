@@ -130,8 +130,16 @@ func TestFewRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := find(lines, "parallel", Rate); l.Delta != "~" || !strings.Contains(strings.Join(l.Warnings, "\n"), "samples") {
+	if l := find(lines, "parallel", Rate); l.Delta != "" || !l.TooFew || !strings.Contains(strings.Join(l.Warnings, "\n"), "samples") {
 		t.Errorf("%+v, want a warning of few samples", *l)
+	}
+	for _, c := range []struct {
+		old, fresh int
+		want       bool
+	}{{1, 1, true}, {3, 3, true}, {3, 4, true}, {2, 9, false}, {3, 5, false}, {4, 4, false}, {8, 8, false}} {
+		if got := tooFew(c.old, c.fresh); got != c.want {
+			t.Errorf("%d and %d runs are too few: %v", c.old, c.fresh, got)
+		}
 	}
 }
 

@@ -143,7 +143,7 @@ func (l *Load) derive(rate int) {
 	l.Reached = rounded(per(l.Published, l.PublishNS) / float64(max(rate, 1)))
 	l.Sustained = l.Reached >= reachedShare && l.PeakLag <= l.Published/lagShare
 	if !l.Sustained {
-		l.Latency, l.FromSend, l.Withheld = nil, nil, nil
+		l.Latency, l.FromSend, l.Withheld, l.P99sFromSend, l.P99s = nil, nil, nil, nil, nil
 	}
 }
 
@@ -158,7 +158,7 @@ func (l *Load) PacerTooLate() bool {
 func (l *Load) Withhold() {
 	l.Withheld = &Reason{PacerTooLate, fmt.Sprintf("the pacer was late by %v at p99, more than a tenth of the latency of %v",
 		time.Duration(l.Lateness.P99), time.Duration(l.Latency.P99))}
-	l.Latency = nil
+	l.Latency, l.P99s = nil, nil
 }
 
 // scheduled is how many messages a rate makes from the first to the last intended time.

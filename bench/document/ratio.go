@@ -2,6 +2,7 @@ package document
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -16,6 +17,22 @@ const (
 
 // interval is the share of resamples that lie within the interval of a ratio.
 const interval = 0.95
+
+// rangeRounds is up to how many rounds the interval of a median is all of their range: of five, the lowest is the median of
+// one sample in seventeen.
+const rangeRounds = 5
+
+// Interval says what Low and High are.
+func (r *Ratio) Interval() string {
+	switch {
+	case r.Rounds == 1:
+		return "one round"
+	case r.Rounds <= rangeRounds:
+		return fmt.Sprintf("lowest and highest of %d rounds", r.Rounds)
+	default:
+		return fmt.Sprintf("95 %% interval of %d rounds", r.Rounds)
+	}
+}
 
 // ratio compares two rows by their rounds. It has no rounds if they have none in common.
 func (p *Part) ratio(of, to Cell) Ratio {

@@ -59,3 +59,26 @@ func TestRatioIsPaired(t *testing.T) {
 		t.Errorf("%+v, want %+v alone", p.Ratios, want)
 	}
 }
+
+// TestIntervalOfFewRounds holds that a ratio says which of its intervals are no more than a range.
+func TestIntervalOfFewRounds(t *testing.T) {
+	t.Parallel()
+	for rounds := 1; rounds <= 9; rounds++ {
+		values := make([]float64, 0, rounds)
+		for i := range rounds {
+			values = append(values, float64(i+1))
+		}
+		low, high := bootstrap(values)
+		whole := low == 1 && high == float64(rounds)
+		if said := rounds <= rangeRounds; said != whole {
+			t.Errorf("of %d rounds the interval is %v to %v, and said is that it is the range: %v", rounds, low, high, said)
+		}
+	}
+	for rounds, want := range map[int]string{
+		1: "one round", 3: "lowest and highest of 3 rounds", 5: "lowest and highest of 5 rounds", 7: "95 % interval of 7 rounds",
+	} {
+		if got := (&Ratio{Rounds: rounds}).Interval(); got != want {
+			t.Errorf("of %d rounds it is called %q, want %q", rounds, got, want)
+		}
+	}
+}

@@ -115,6 +115,12 @@ type Load struct {
 	Withheld *Reason    `json:"latency_withheld,omitempty"`
 	FromSend *Quantiles `json:"from_send,omitempty"`  // from the send, as peers stamp it
 	Lateness *Quantiles `json:"pacer_late,omitempty"` // of the pacer itself
+	// Runs is how often the load was measured; all else is of the run in the middle. Absent is once, or unknown.
+	Runs int `json:"runs,omitempty"`
+	// P99sFromSend are the p99 from the send of all runs, in the order of their rounds, and P99s those from the intended time.
+	// They are absent where the load was measured once, and where a run has none: it was not sustained, or the pacer late.
+	P99sFromSend []int64 `json:"p99s_from_send_ns,omitempty"`
+	P99s         []int64 `json:"p99s_ns,omitempty"`
 }
 
 // Quantiles are of a latency, in nanoseconds.
@@ -158,7 +164,7 @@ type Extra struct {
 }
 
 // A Ratio compares two rows of a part that were run in turn: the median over rounds of the paired ratios of their rates,
-// with a 95 % bootstrap interval.
+// with a 95 % bootstrap interval, which of few rounds is their range: see [Ratio.Interval].
 type Ratio struct {
 	Of     Cell    `json:"of"`
 	To     Cell    `json:"to"`

@@ -57,6 +57,7 @@ func sampleMatrix() *Part {
 			Latency:  &Quantiles{12_345, 45_678, 98_765, 234_567, 1_234_567},
 			FromSend: &Quantiles{11_345, 44_678, 97_765, 233_567, 1_233_567},
 			Lateness: &Quantiles{101, 1_234, 5_678, 9_012, 34_567},
+			Runs:     3, P99sFromSend: []int64{96_543, 97_765, 123_456}, P99s: []int64{97_654, 98_765, 124_567},
 		}},
 		{Cell: late, Method: Offered, Load: &Load{
 			ScheduledNS: 9_999_960_000, Published: 250_000, PublishNS: 13_000_123_456, PeakLag: 123_456,

@@ -62,12 +62,12 @@ func broken(n *node, path, stored string, found *faults) {
 	if len(was.checks) == len(leaves) {
 		for i, leaf := range leaves {
 			if is.checks[i] != was.checks[i] {
-				found.addf(join(path, leaf.path), "%s is not what was measured: the seal of %s says so", leaf.flat(), path)
+				found.addf(join(path, leaf.path), "%s is not what was measured: the seal of %s, a checksum, was made of another value", leaf.flat(), path)
 			}
 		}
 	}
 	if len(*found) == before {
-		found.addf(join(path, "seal"), "does not fit: something of %s was changed, added or removed since it was measured", path)
+		found.addf(join(path, "seal"), "is a checksum and does not fit: something of %s was changed, added or removed since it was measured", path)
 	}
 }
 

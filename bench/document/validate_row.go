@@ -161,6 +161,7 @@ func (v *validator) load(l *Load, rate int, path string) {
 	v.quantiles(l.Latency, path+".latency")
 	v.quantiles(l.FromSend, path+".from_send")
 	v.quantiles(l.Lateness, path+".pacer_late")
+	v.eachRun(l, path)
 	switch {
 	case !l.Sustained:
 	case float64(l.Published) < reachedShare*l.scheduled(rate):
@@ -179,6 +180,33 @@ func (v *validator) load(l *Load, rate int, path string) {
 	case l.PacerTooLate():
 		v.addf(path+".pacer_late.p99_ns", "is %d, more than a tenth of the latency's, which is to be withheld: %q",
 			l.Lateness.P99, PacerTooLate)
+	}
+}
+
+// eachRun holds the percentiles of all runs of a load against those of the one in the middle.
+func (v *validator) eachRun(l *Load, path string) {
+	v.atLeast(0, int64(l.Runs), path+".runs")
+	for _, each := range []struct {
+		name  string
+		p99s  []int64
+		of    *Quantiles
+		other bool // the one in the middle is chosen by something else
+	}{{".p99s_from_send_ns", l.P99sFromSend, l.FromSend, false}, {".p99s_ns", l.P99s, l.Latency, true}} {
+		if len(each.p99s) == 0 {
+			continue
+		}
+		for i, p99 := range each.p99s {
+			v.atLeast(0, p99, index(path+each.name, i))
+		}
+		sorted := slices.Sorted(slices.Values(each.p99s))
+		switch middle := sorted[(len(sorted)-1)/2]; {
+		case len(each.p99s) != l.Runs:
+			v.addf(path+each.name, "has %d values, of %d runs", len(each.p99s), l.Runs)
+		case each.of == nil:
+			v.addf(path+each.name, "is there, and the row does not say this latency")
+		case each.other && !slices.Contains(sorted, each.of.P99), !each.other && middle != each.of.P99:
+			v.addf(path+each.name, "does not have the p99 of the row, %d, where it belongs", each.of.P99)
+		}
 	}
 }
 

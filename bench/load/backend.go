@@ -11,6 +11,8 @@ import (
 type broker interface {
 	driver.Queuer
 	driver.Grouper
+	driver.Sequencer
+	driver.Broadcaster
 }
 
 // An opener opens the broker of a run, which has that many messages at most.

@@ -27,6 +27,18 @@ type body[T any] struct {
 	fresh   func() T
 	number  func(v *T, id uint32)
 	id      func(v *T) uint32
+	keys    int // how many there are in turn, 0 without
+}
+
+// with is the same with so many keys.
+func (b body[T]) with(keys int) body[T] {
+	b.keys = keys
+	return b
+}
+
+// key appends the key of a value.
+func (b body[T]) key(dst []byte, v *T) []byte {
+	return strconv.AppendUint(append(dst, "key-"...), uint64(b.id(v))%uint64(b.keys), 10)
 }
 
 func notes(c wherry.Codec[note], payload int) body[note] {

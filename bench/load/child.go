@@ -53,13 +53,13 @@ func measure(ctx context.Context, o Order, open opener) Report {
 
 func measureOn(ctx context.Context, s *stage) Report {
 	if s.spec.Codec == matrix.BytesView {
-		return run(ctx, s, views(s.spec.Payload))
+		return run(ctx, s, views(s.spec.Payload).with(s.spec.Keys))
 	}
 	c, err := codecOf(s.spec.Codec)
 	if err != nil {
 		return Report{None: &document.Reason{Code: document.NotMeasured, Text: err.Error()}}
 	}
-	return run(ctx, s, notes(c, s.spec.Payload))
+	return run(ctx, s, notes(c, s.spec.Payload).with(s.spec.Keys))
 }
 
 func run[T any](ctx context.Context, s *stage, b body[T]) Report {
@@ -70,6 +70,8 @@ func run[T any](ctx context.Context, s *stage, b body[T]) Report {
 		return live(ctx, s, b)
 	case s.spec.Flow == matrix.Publish || s.spec.Flow == matrix.PublishBatch:
 		return publish(ctx, s, b)
+	case s.spec.Flow == matrix.Broadcast:
+		return broadcast(ctx, s, b)
 	default:
 		return drain(ctx, s, b)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/ledger"
 	"github.com/wherryhq/wherry/bench/matrix"
 )
@@ -21,6 +22,8 @@ func shapeOf(s *matrix.Spec) shape {
 	switch {
 	case s.Workers > 0:
 		return shape{s.Workers, max(1, s.Consumers/s.Workers)}
+	case s.Flow == matrix.Broadcast:
+		return shape{1, 1} // of each reader
 	case s.Flow == matrix.Batch || s.Flow == matrix.Group:
 		return shape{s.Consumers, 1} // a worker handles one batch at a time, and is one member of a group
 	default:
@@ -33,6 +36,7 @@ type counted[T any] struct {
 	ledger *ledger.Ledger
 	gate   *gate
 	id     func(v *T) uint32
+	keys   *ledger.Keys // nil where keys have no order
 	work   work         // nil does nothing
 	clock  func() int64 // nil where no times are noted
 }
@@ -51,6 +55,17 @@ func (c *counted[T]) single() wherry.Handler[T] {
 			if work != nil {
 				work(ctx, number)
 			}
+			return wherry.Ack()
+		}
+	case c.keys != nil:
+		keys := c.keys
+		return func(ctx context.Context, m *wherry.Message[T]) wherry.Outcome {
+			number := id(&m.Value)
+			if work != nil {
+				work(ctx, number)
+			}
+			keys.Note(number)
+			lanes.Lane(m).Note(number)
 			return wherry.Ack()
 		}
 	case work != nil:
@@ -109,4 +124,24 @@ func (c *counted[T]) consumer(s *matrix.Spec, source wherry.Source[T]) *wherry.C
 		opts = append(opts, o)
 	}
 	return wherry.Consume(source, c.single(), opts...)
+}
+
+// keysOf watches the order of the keys of a spec, if it has any.
+func keysOf(s *matrix.Spec) *ledger.Keys {
+	if s.Keys == 0 {
+		return nil
+	}
+	return ledger.NewKeys(s.Keys)
+}
+
+// judge says what became of the messages, which were published in so many streams.
+func (c *counted[T]) judge(s *matrix.Spec, messages int64, streams int) document.Ledger {
+	if s.Keys > 0 {
+		streams = s.Keys
+	}
+	l := c.ledger.Judge(messages, ledger.Order{Promised: s.Ordered, Streams: streams})
+	if c.keys != nil {
+		l.Reordered = max(l.Reordered, c.keys.Reordered()) // The ledger sees each lane by itself.
+	}
+	return l
 }

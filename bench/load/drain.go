@@ -15,12 +15,11 @@ import (
 // drain measures windows: it publishes the corpus with no consumer, starts the consumers, holds a barrier until every handler
 // has a message, and measures from there until the last message was handled.
 func drain[T any](ctx context.Context, s *stage, b body[T]) Report {
-	topic := topicOf(s, b.codec)
 	if s.spec.Flow != matrix.DeadLetter {
-		d := drains[T]{sourceOf(s, topic), b.id, s.place()}
+		d := drains[T]{sourceOf(s, &b, b.codec), b.id, s.place()}
 		return repeated(&s.order, func(first bool) Report { return drained(ctx, s, &b, d, first) })
 	}
-	dead := wherry.DeadLetters(topic)
+	dead := wherry.DeadLetters(topicOf(s, &b, b.codec))
 	id := func(v *wherry.DeadLetter[T]) uint32 { return b.id(&v.Value) }
 	at := driver.Source{Topics: []driver.Topic{{Name: dead.Name(), Role: driver.DeadLetter}}}
 	d := drains[wherry.DeadLetter[T]]{wherry.Queue(s.relay, dead), id, at}
@@ -42,7 +41,7 @@ func corpus[T any](ctx context.Context, s *stage, b *body[T]) error {
 	if s.spec.Flow != matrix.DeadLetter {
 		return nil
 	}
-	if err := bury(ctx, s, topicOf(s, b.filling)); err != nil {
+	if err := bury(ctx, s, topicOf(s, b, b.filling)); err != nil {
 		return fmt.Errorf("make dead letters: %w", err)
 	}
 	return nil
@@ -62,6 +61,7 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V], f
 	}
 	c := &counted[V]{
 		ledger: ledger.NewTimed(int(messages), int(messages-untimed)), gate: newGate(handlers), id: d.id, work: s.work,
+		keys: keysOf(s.spec),
 	}
 	v := start(ctx, c.consumer(s.spec, d.source))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
@@ -95,7 +95,7 @@ func drained[T, V any](ctx context.Context, s *stage, b *body[T], d drains[V], f
 	if end := c.ledger.Last(); !end.IsZero() { // Nothing is written any more.
 		run.ElapsedNS = int64(end.Sub(w.begun))
 	}
-	run.Ledger = c.ledger.Judge(messages, ledger.Order{Promised: s.spec.Ordered})
+	run.Ledger = c.judge(s.spec, messages, 1)
 	if none := s.judge(ctx, run.Ledger, d.at, err); none != nil {
 		return Report{None: none}
 	}

@@ -49,6 +49,16 @@ func (f *faulty) OpenGroup(ctx context.Context, s driver.Source) (driver.Receive
 	return f.receiver(s, r), err
 }
 
+func (f *faulty) OpenSequence(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	r, err := f.Broker.OpenSequence(ctx, s)
+	return f.receiver(s, r), err
+}
+
+func (f *faulty) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	r, err := f.Broker.OpenBroadcast(ctx, s)
+	return f.receiver(s, r), err
+}
+
 func (f *faulty) receiver(s driver.Source, r driver.Receiver) driver.Receiver {
 	if r == nil || s.Topics[0].Name != f.topic {
 		return r
@@ -74,7 +84,7 @@ func (s *faultySender) Send(ctx context.Context, batch []driver.Record) error {
 		case hit && s.f.fault == repeat:
 			send = []driver.Record{rec, rec}
 		case hit && s.f.fault == swap:
-			rec.Body = append([]byte(nil), rec.Body...)
+			rec.Body, rec.Key = append([]byte(nil), rec.Body...), append([]byte(nil), rec.Key...)
 			s.kept = []driver.Record{rec}
 			continue
 		default:
@@ -105,7 +115,7 @@ func (r *faultyReceiver) Receive(ctx context.Context, dst []*driver.Delivery) ([
 			continue
 		}
 		same := *d
-		same.Body = append([]byte(nil), d.Body...)
+		same.Body, same.Key = append([]byte(nil), d.Body...), append([]byte(nil), d.Key...)
 		if err := r.Receiver.Settle(ctx, []driver.Settlement{{Delivery: d, Verdict: driver.Done}}); err != nil {
 			return got, err
 		}

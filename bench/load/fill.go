@@ -11,7 +11,7 @@ import (
 
 // fill publishes the messages from to to-1, with nobody looking at how long it takes.
 func fill[T any](ctx context.Context, s *stage, b *body[T], from, to int) error {
-	p, err := wherry.NewPublisher(ctx, s.relay, topicOf(s, b.filling))
+	p, err := wherry.NewPublisher(ctx, s.relay, topicOf(s, b, b.filling))
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func fill[T any](ctx context.Context, s *stage, b *body[T], from, to int) error 
 }
 
 // bury makes dead letters of all messages of a topic. What is missing then, the ledger says later.
-func bury[T any](ctx context.Context, s *stage, t wherry.Topic[T]) error {
+func bury[T any](ctx context.Context, s *stage, t wherry.TopicOf[T]) error {
 	var rejected atomic.Int64
 	reject := func(context.Context, *wherry.Message[T]) wherry.Outcome {
 		rejected.Add(1)

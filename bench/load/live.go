@@ -14,15 +14,15 @@ import (
 // live publishes and consumes at once: one publisher, and the handlers of the cell. Each handler has had one message before
 // the window opens.
 func live[T any](ctx context.Context, s *stage, b body[T]) Report {
-	topic, at := topicOf(s, b.codec), s.place()
+	topic, at := topicOf(s, &b, b.codec), s.place()
 	p, err := wherry.NewPublisher(ctx, s.relay, topic)
 	if err != nil {
 		return failed(err.Error())
 	}
 	handlers := shapeOf(s.spec).handlers()
 	messages := handlers + s.order.Messages
-	c := &counted[T]{ledger: ledger.New(messages), gate: newGate(handlers), id: b.id, work: s.work}
-	v := start(ctx, c.consumer(s.spec, sourceOf(s, topic)))
+	c := &counted[T]{ledger: ledger.New(messages), gate: newGate(handlers), id: b.id, work: s.work, keys: keysOf(s.spec)}
+	v := start(ctx, c.consumer(s.spec, sourceOf(s, &b, b.codec)))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
 	defer c.gate.open()
 	if err := warm(ctx, p, &b, c.gate); err != nil {
@@ -47,7 +47,7 @@ func live[T any](ctx context.Context, s *stage, b body[T]) Report {
 		run.ElapsedNS = int64(end.Sub(w.begun))
 	}
 	run.Round, run.PeakRSS = s.order.Round, host.PeakMemory()
-	run.Ledger = c.ledger.Judge(int64(messages), ledger.Order{Promised: s.spec.Ordered})
+	run.Ledger = c.judge(s.spec, int64(messages), 1)
 	if none := s.judge(ctx, run.Ledger, at, err); none != nil {
 		return Report{None: none}
 	}

@@ -14,7 +14,7 @@ import (
 // offered publishes at a rate and counts, for each message, the time from when it was meant to go to when its handler had
 // it. Each handler has had one message before the first is due.
 func offered[T any](ctx context.Context, s *stage, b body[T], pace func(*matrix.Spec) *pacer) Report {
-	topic, at := topicOf(s, b.codec), s.place()
+	topic, at := topicOf(s, &b, b.codec), s.place()
 	p, err := wherry.NewPublisher(ctx, s.relay, topic)
 	if err != nil {
 		return failed(err.Error())
@@ -24,7 +24,7 @@ func offered[T any](ctx context.Context, s *stage, b body[T], pace func(*matrix.
 	c := &counted[T]{
 		ledger: ledger.New(handlers + pacer.count), gate: newGate(handlers), id: b.id, work: s.work, clock: pacer.now,
 	}
-	v := start(ctx, c.consumer(s.spec, sourceOf(s, topic)))
+	v := start(ctx, c.consumer(s.spec, sourceOf(s, &b, b.codec)))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
 	defer c.gate.open()
 	if err := warm(ctx, p, &b, c.gate); err != nil {
@@ -47,7 +47,7 @@ func offered[T any](ctx context.Context, s *stage, b body[T], pace func(*matrix.
 	await(ctx, c.ledger, int64(messages))
 	cpu := host.ProcessorTime() - w.cpu
 	err = errors.Join(v.stop(), p.Close(ctx))
-	l := c.ledger.Judge(int64(messages), ledger.Order{Promised: s.spec.Ordered})
+	l := c.judge(s.spec, int64(messages), 1)
 	if none := s.judge(ctx, l, at, err); none != nil {
 		return Report{None: none}
 	}

@@ -19,7 +19,7 @@ func publish[T any](ctx context.Context, s *stage, b body[T]) Report {
 }
 
 func publishedOnce[T any](ctx context.Context, s *stage, b *body[T]) Report {
-	p, err := wherry.NewPublisher(ctx, s.relay, topicOf(s, b.codec))
+	p, err := wherry.NewPublisher(ctx, s.relay, topicOf(s, b, b.codec))
 	if err != nil {
 		return failed(err.Error())
 	}
@@ -83,7 +83,7 @@ func publishSpan[T any](ctx context.Context, p *wherry.Publisher[T], b *body[T],
 func arrived[T any](ctx context.Context, s *stage, b *body[T], publishers int) (document.Ledger, *document.Reason) {
 	at, messages := s.place(), int64(s.order.Messages)
 	c := &counted[T]{ledger: ledger.New(s.order.Messages), gate: newGate(1), id: b.id}
-	v := start(ctx, wherry.Consume(sourceOf(s, topicOf(s, b.filling)), c.single()))
+	v := start(ctx, wherry.Consume(sourceOf(s, b, b.filling), c.single()))
 	defer v.stop() //nolint:errcheck // What it returns is judged below.
 	defer c.gate.open()
 	if err := s.barrier(ctx, c.gate, at, messages); err != nil {
@@ -92,6 +92,6 @@ func arrived[T any](ctx context.Context, s *stage, b *body[T], publishers int) (
 	c.gate.open()
 	await(ctx, c.ledger, messages)
 	err := v.stop()
-	l := c.ledger.Judge(messages, ledger.Order{Promised: s.spec.Ordered, Streams: publishers})
+	l := c.judge(s.spec, messages, publishers)
 	return l, s.judge(ctx, l, at, err)
 }

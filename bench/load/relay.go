@@ -42,6 +42,22 @@ func (r *relay) OpenGroup(ctx context.Context, s driver.Source) (driver.Receiver
 	return r.wrap(inner), nil
 }
 
+func (r *relay) OpenSequence(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	inner, err := r.broker.OpenSequence(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return r.wrap(inner), nil
+}
+
+func (r *relay) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	inner, err := r.broker.OpenBroadcast(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return r.wrap(inner), nil
+}
+
 // Depth is the broker's.
 func (r *relay) Depth(ctx context.Context, s driver.Source) (driver.Depth, error) {
 	inspector, ok := r.broker.(driver.Inspector)

@@ -178,7 +178,7 @@ func (c *cell) refused(r Report) bool {
 // learn sizes the next run for the highest rate that was seen, since a run that is too long only takes time.
 func (c *cell) learn(run *document.Run) {
 	c.rate = max(c.rate, run.Rate())
-	want := c.rate * c.window.Seconds()
+	want := c.rate * c.window.Seconds() / float64(readersOf(&c.spec))
 	if c.spec.Method == document.Drain {
 		first := float64(c.first())
 		if c.spec.Flow == matrix.Batch {

@@ -113,7 +113,7 @@ func TestRoundsAreInTurn(t *testing.T) {
 func TestNoRatioAcrossTurns(t *testing.T) {
 	t.Parallel()
 	s := &scripted{}
-	specs := cells(t, "method=drain flow=parallel,batch payload=64 consumers=1,2 codec=json prefetch=0")
+	specs := cells(t, "method=drain flow=parallel,group payload=64 consumers=1,2 codec=json prefetch=0")
 	rows, err := Run(t.Context(), Plan{Backend: "mem", Specs: specs, measure: s.measure}, nil)
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%d rows, %v", len(rows), err)
@@ -122,7 +122,7 @@ func TestNoRatioAcrossTurns(t *testing.T) {
 		{Of: rows[0].Cell, To: rows[1].Cell}, {Of: rows[2].Cell, To: rows[0].Cell}, {Of: rows[2].Cell, To: rows[3].Cell},
 	}}
 	p.Derive()
-	if len(p.Ratios) != 2 || p.Ratios[0].Rounds != 3 || p.Ratios[1].Rounds != 3 {
+	if len(p.Ratios) != 2 || p.Ratios[0].Rounds != 3 || p.Ratios[1].Rounds != 2 {
 		t.Errorf("the ratios are %+v, want those within a turn", p.Ratios)
 	}
 }
@@ -278,8 +278,8 @@ func TestInterrupted(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
 	m := &steps{}
-	rows, err := Run(t.Context(), Plan{Specs: cells(t, "flow=sequence payload=64 consumers=1"), measure: (&scripted{}).measure}, m)
-	if n := rows[0].NotShown; err != nil || n.Code != document.Unsupported || !strings.Contains(n.Text, "sequences") ||
+	rows, err := Run(t.Context(), Plan{Specs: cells(t, "flow=pipeline payload=64 consumers=1"), measure: (&scripted{}).measure}, m)
+	if n := rows[0].NotShown; err != nil || n.Code != document.Unsupported || !strings.Contains(n.Text, "flows") ||
 		len(m.planned) != 0 {
 		t.Errorf("got %+v, %v, %d steps", n, err, len(m.planned))
 	}

@@ -52,19 +52,33 @@ func newStage(o Order, open opener) (*stage, error) {
 func (s *stage) close(ctx context.Context) error { return s.relay.Close(ctx) }
 
 // topicOf is the topic of a stage, whose bodies a codec makes.
-func topicOf[T any](s *stage, c wherry.Codec[T]) wherry.Topic[T] {
-	if s.spec.Flow == matrix.Group {
+func topicOf[T any](s *stage, b *body[T], c wherry.Codec[T]) wherry.TopicOf[T] {
+	switch s.spec.Flow {
+	case matrix.Group:
 		return wherry.NewTopic(topicName, c, wherry.Fanout(groupName))
+	case matrix.Broadcast:
+		return wherry.NewTopic(topicName, c, wherry.Fanout())
+	case matrix.Sequence:
+		return keyedOf(b, c)
+	default:
+		return wherry.NewTopic(topicName, c)
 	}
-	return wherry.NewTopic(topicName, c)
+}
+
+func keyedOf[T any](b *body[T], c wherry.Codec[T]) wherry.KeyedTopic[T] {
+	return wherry.NewKeyedTopic(topicName, c, b.key)
 }
 
 // sourceOf is where the handlers of a stage get their messages from.
-func sourceOf[T any](s *stage, t wherry.Topic[T]) wherry.Source[T] {
-	if s.spec.Flow == matrix.Group {
-		return wherry.Group(s.relay, groupName, t)
+func sourceOf[T any](s *stage, b *body[T], c wherry.Codec[T]) wherry.Source[T] {
+	switch s.spec.Flow {
+	case matrix.Group:
+		return wherry.Group(s.relay, groupName, topicOf(s, b, c))
+	case matrix.Sequence:
+		return wherry.Sequence(s.relay, keyedOf(b, c))
+	default:
+		return wherry.Queue(s.relay, topicOf(s, b, c))
 	}
-	return wherry.Queue(s.relay, t)
 }
 
 // place is that source as the broker sees it.
@@ -72,7 +86,7 @@ func (s *stage) place() driver.Source {
 	if s.spec.Flow == matrix.Group {
 		return driver.Source{Topics: []driver.Topic{{Name: topicName, Fanout: true, Groups: []string{groupName}}}, Group: groupName}
 	}
-	return driver.Source{Topics: []driver.Topic{{Name: topicName}}}
+	return driver.Source{Topics: []driver.Topic{{Name: topicName, Fanout: s.spec.Flow == matrix.Broadcast}}}
 }
 
 // A service is a consumer that runs.

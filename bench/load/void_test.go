@@ -52,6 +52,8 @@ func kinds() []kind {
 		{name: "drain, four", spec: spec(document.Drain, matrix.Parallel, 4)},
 		{name: "batch", spec: spec(document.Drain, matrix.Batch, 1)},
 		{name: "group", spec: spec(document.Drain, matrix.Group, 1)},
+		{name: "sequence", spec: with(spec(document.Drain, matrix.Sequence, 1), func(s *matrix.Spec) { s.Keys, s.Ordered = 1, true })},
+		{name: "broadcast", spec: with(spec(document.Drain, matrix.Broadcast, 1), func(s *matrix.Spec) { s.Ordered = true })},
 		{name: "dead letters", spec: spec(document.Drain, matrix.DeadLetter, 2), topic: topicName + ".dlq"},
 		{name: "publish", spec: with(spec(document.Drain, matrix.Publish, 1), func(s *matrix.Spec) { s.Ordered = true })},
 		{name: "publish many", spec: with(spec(document.Drain, matrix.PublishBatch, 1), func(s *matrix.Spec) {
@@ -180,7 +182,8 @@ func TestJudgeOfWhatTheLedgerDoesNotSee(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.close(context.WithoutCancel(t.Context())) })
 	l := document.Ledger{Published: 10, Handled: 10}
-	if p, err := wherry.NewPublisher(t.Context(), s.relay, topicOf(s, views(o.Spec.Payload).codec)); err != nil {
+	b := views(o.Spec.Payload)
+	if p, err := wherry.NewPublisher(t.Context(), s.relay, topicOf(s, &b, b.codec)); err != nil {
 		t.Fatal(err)
 	} else if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -192,7 +195,6 @@ func TestJudgeOfWhatTheLedgerDoesNotSee(t *testing.T) {
 	if none == nil || !strings.Contains(none.Text, "the consumer failed: out of sorts") {
 		t.Errorf("the consumer failed: %+v", none)
 	}
-	b := views(o.Spec.Payload)
 	if err := fill(t.Context(), s, &b, 0, 2); err != nil {
 		t.Fatal(err)
 	}

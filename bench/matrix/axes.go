@@ -60,6 +60,8 @@ const (
 	Slice = 200 * time.Millisecond
 	// Bound is the capacity of queues and channels in live rows and under offered load.
 	Bound = 10_000
+	// Keys is how many keys the messages of a sequence have, in turn.
+	Keys = 1000
 	// BatchSize and BatchAge are the bounds of batches: those that a consumer has if nobody says otherwise.
 	BatchSize = 500
 	BatchAge  = 250 * time.Millisecond
@@ -100,7 +102,9 @@ var (
 	prefetches = []int{1, 8, 32, 128, 512}
 
 	// drained are the flows of the drains.
-	drained = []string{Publish, PublishBatch, Parallel, Batch, Group, DeadLetter, Sequence, Broadcast, Pipeline}
+	drained = []string{Publish, PublishBatch, Parallel, Batch, Sequence, Group, DeadLetter, Broadcast, Pipeline}
+	// compared are those of them that are measured in turn with the first, which they are compared with.
+	compared = []string{Parallel, Batch, Sequence}
 	// second are the flows that the second codec is measured with, by payload.
 	second = map[string][]int{Parallel: payloads, Batch: {small}}
 	// paired are the flows whose ladders of offered load are compared, and steps the consumers that they have.
@@ -111,9 +115,7 @@ var (
 
 	// missing are the flows that are not there yet, with the ability that they need.
 	missing = map[string]string{
-		Sequence:  "sequences: consuming in order by key",
-		Broadcast: "broadcast: every reader gets every message",
-		Pipeline:  "flows: a pipeline of steps",
+		Pipeline: "flows: a pipeline of steps",
 	}
 )
 
@@ -128,7 +130,7 @@ func rounds(flow, handler string, payload int) int {
 		return fewRounds
 	}
 	switch flow {
-	case Parallel, Batch:
+	case Parallel, Batch, Sequence:
 		return drainRounds
 	default:
 		return fewRounds

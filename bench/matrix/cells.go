@@ -84,8 +84,8 @@ func live() []Spec {
 
 func drains(b Backend) []Spec {
 	var specs []Spec
-	for _, flow := range drained {
-		for _, payload := range payloads {
+	for _, payload := range payloads {
+		for _, flow := range drained {
 			codecs := []string{JSON}
 			if slices.Contains(second[flow], payload) {
 				codecs = append(codecs, FastJSON)
@@ -113,7 +113,7 @@ func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
 		Cell: document.Cell{
 			Subject: Wherry, Flow: flow, Payload: payload, Consumers: n, Handler: Zero, Codec: codec, Procs: Processors,
 		},
-		Method: document.Drain, Turn: fmt.Sprintf("%s %d", flow, payload), Rounds: rounds(flow, Zero, payload),
+		Method: document.Drain, Turn: turn(flow, payload), Rounds: rounds(flow, Zero, payload),
 		MaxBodies: b.MaxBodies, Notes: b.Notes, Missing: missing[flow],
 		// The in-process broker keeps the order of each publisher, for one handler.
 		Ordered: b.InProcess && (n == 1 || published(flow)) && flow != DeadLetter,
@@ -129,8 +129,22 @@ func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
 		s.remark(remarkPublishers)
 	case DeadLetter:
 		s.remark(remarkDead)
+	case Sequence:
+		s.Keys, s.Ordered = Keys, true
+	case Broadcast:
+		s.Ordered = b.InProcess
+		s.MaxBodies /= int64(n) // Each reader has all of them.
+		s.remark(remarkBroadcast)
 	}
 	return s
+}
+
+// turn names what drains are measured in turn with.
+func turn(flow string, payload int) string {
+	if slices.Contains(compared, flow) {
+		flow = "compared"
+	}
+	return fmt.Sprintf("%s %d", flow, payload)
 }
 
 // ladders are the rungs of offered load, ascending.
@@ -179,6 +193,11 @@ func Ratios(specs []Spec) []document.Ratio {
 		to.Variant, to.Workers = "", 0
 		for _, subject := range []string{Channel, BareChannel} {
 			to.Subject = subject
+			add(of, to)
+		}
+		if of.Flow != Parallel && slices.Contains(compared, of.Flow) {
+			to = of
+			to.Flow = Parallel
 			add(of, to)
 		}
 		if of.Codec == FastJSON {

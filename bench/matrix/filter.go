@@ -29,7 +29,7 @@ var fields = []field{
 }
 
 // Only returns the specs that a filter such as "flow=parallel payload=64 consumers=1,2" names: those that have one of the
-// values of each field. An empty filter names all. A field or value that no spec has is an error that lists those there
+// values of each field. A payload may be written as "1KiB". An empty filter names all. A field or value that no spec has is an error that lists those there
 // are, and so is a filter that leaves nothing.
 func Only(specs []Spec, filter string) ([]Spec, error) {
 	left := slices.Clone(specs)
@@ -44,7 +44,11 @@ func Only(specs []Spec, filter string) ([]Spec, error) {
 		}
 		f := fields[i]
 		values := strings.Split(list, ",")
-		for _, v := range values {
+		for i, v := range values {
+			if name == "payload" {
+				v = bytes(v)
+				values[i] = v
+			}
 			if there := f.values(specs); !slices.Contains(there, v) {
 				return nil, fmt.Errorf("only: no cell has %s=%s; the values are %s", name, v, strings.Join(there, ", "))
 			}
@@ -55,6 +59,21 @@ func Only(specs []Spec, filter string) ([]Spec, error) {
 		return nil, fmt.Errorf("only: no cell is %q: each value exists, and not together", filter)
 	}
 	return left, nil
+}
+
+// bytes is a size as cells have it: "1024" of "1KiB". What is no size stays as it is.
+func bytes(size string) string {
+	for _, unit := range []struct {
+		name string
+		of   int
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"B", 1}} {
+		if digits, ok := strings.CutSuffix(size, unit.name); ok {
+			if n, err := strconv.Atoi(digits); err == nil {
+				return strconv.Itoa(n * unit.of)
+			}
+		}
+	}
+	return size
 }
 
 // values are those that specs have, in the order of the specs, without the empty one.

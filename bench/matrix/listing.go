@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/quantity"
 )
 
 // List writes a line for each spec, with the time that its rounds are expected to take, and the sum.
@@ -21,6 +22,6 @@ func List(w io.Writer, specs []Spec) error {
 			fmt.Fprintf(t, "%s\t%s\t%v\n", s.Method, s.Name(), s.Expected().Round(100*time.Millisecond))
 		}
 	}
-	fmt.Fprintf(t, "%d cells\t\tabout %v\n", len(specs), Expected(specs).Round(time.Second))
+	fmt.Fprintf(t, "%s\t\tabout %v\n", quantity.Count(len(specs), "cell"), Expected(specs).Round(time.Second))
 	return t.Flush()
 }

@@ -118,6 +118,8 @@ func TestOnly(t *testing.T) {
 	}{
 		{"", len(specs), ""},
 		{"method=drain flow=parallel payload=64 consumers=1,2 codec=json", 2, ""},
+		{"method=drain flow=batch payload=1KiB,64B consumers=1 codec=json", 2, ""},
+		{"payload=2KiB", 0, "no cell has payload=2048"},
 		{"  flow=publish\tconsumers=8  ", 3, ""},
 		{"flow=sideways", 0, `no cell has flow=sideways; the values are ledger, parallel, publish, `},
 		{"flows=parallel", 0, `no field "flows"; the fields are subject, method, flow,`},
@@ -156,7 +158,7 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"parallel, 64 B, consumers 1, json  ", "unsupported: sequences", "cells", "about ",
+		"parallel, 64 B, consumers 1, json  ", "unsupported: flows", "cells", "about ",
 		"live       go-channel parallel, 64 B, consumers 32, bytesview, procs 1",
 	} {
 		if !strings.Contains(b.String(), want) {

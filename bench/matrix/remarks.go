@@ -10,6 +10,7 @@ const (
 	remarkPublishers = "the consumers are goroutines that publish; one handler looks afterwards at what arrived"
 	remarkLast       = "the first batch of each consumer and as many messages at the end are judged and not timed: the last may wait for its age"
 	remarkTrip       = "each receive and each settlement is made to take longer, as by a round trip"
+	remarkBroadcast  = "consumers are readers, each of which gets every message: the rate is that of all together; they are open, and paused, while the corpus is published"
 	remarkDead       = "the dead letters are messages that a handler rejected before"
 )
 

@@ -26,6 +26,8 @@ type Spec struct {
 	Length    time.Duration `json:"length,omitempty"`     // of a rung
 	// Ordered tells that the messages are promised to come in the order they were published in.
 	Ordered bool `json:"ordered,omitempty"`
+	// Keys is the number of keys that the messages have in turn, 0 without keys. They are ordered by key.
+	Keys int `json:"keys,omitempty"`
 	// MaxBodies is the most bytes of bodies that the corpus may have.
 	MaxBodies int64    `json:"max_bodies,omitempty"`
 	Notes     []string `json:"notes,omitempty"`
@@ -74,6 +76,9 @@ func (s *Spec) Settings() []string {
 	}
 	if s.BatchAge > 0 {
 		say("batch-age=%v", s.BatchAge)
+	}
+	if s.Keys > 0 {
+		say("keys=%d", s.Keys)
 	}
 	if s.RoundTrip > 0 {
 		say("round-trip=+%v", s.RoundTrip)

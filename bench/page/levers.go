@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,10 @@ func levers(c *content) (string, error) {
 	var b strings.Builder
 	b.WriteString("# What the levers do\n\n" +
 		"What was measured while one lever was turned, and from where on it stopped to help: from there the rate stays within a tenth of " +
-		"the best. [Tuning](../tuning.md) says which lever to turn first. Back to [the results](README.md).\n\n")
+		"the best. [Tuning](../tuning.md) says which lever to turn first. Back to [the results](README.md).\n\n" +
+		"Figures compare within a table: its rows were measured in turn. Those of another table are of other minutes, and the same cell " +
+		"may stand in two with another figure. What is said of a lever is said of one table, and only where the runs of two rows do not " +
+		"overlap.\n\n")
 	if c.doc == nil {
 		b.WriteString(c.absent + "\n")
 		return b.String(), nil
@@ -27,7 +31,7 @@ func levers(c *content) (string, error) {
 	for i := range c.doc.Backends {
 		k := &c.doc.Backends[i]
 		for _, l := range leversOf(k) {
-			fmt.Fprintf(&b, "## %s: %s\n\n%s\n\n%s\n", k.Name, l.title, l.verdict(), l.table())
+			fmt.Fprintf(&b, "## %s: %s\n\n%s\n\n%s\n%s", k.Name, l.title, l.verdict(), l.table(), l.facts())
 		}
 	}
 	return b.String(), nil
@@ -55,13 +59,8 @@ type column struct {
 var (
 	cpuColumn        = column{"CPU per message", func(r *document.Row) string { return quantity.Duration(r.Summary.CPU) }}
 	peakColumn       = column{"peak memory", func(r *document.Row) string { return quantity.Size(float64(r.Summary.PeakRSS)) }}
-	efficiencyColumn = column{"efficiency", func(r *document.Row) string {
-		if r.Summary.Efficiency == nil {
-			return ""
-		}
-		return quantity.Times(*r.Summary.Efficiency)
-	}}
-	busiestColumn = column{"the busiest worker had", func(r *document.Row) string {
+	efficiencyColumn = column{"efficiency", efficiency}
+	busiestColumn    = column{"the busiest worker had", func(r *document.Row) string {
 		if r.Extra == nil {
 			return ""
 		}
@@ -155,7 +154,34 @@ func handlerText(handler string) string {
 	}
 }
 
-// verdict says what turning the lever did, by the medians.
+// efficiency writes that of a row, if it has one, and marks one that cannot be.
+func efficiency(r *document.Row) string {
+	switch {
+	case r.Summary.Efficiency == nil:
+		return ""
+	case matrix.Implausible(r):
+		return quantity.Times(*r.Summary.Efficiency) + " (not plausible)"
+	default:
+		return quantity.Times(*r.Summary.Efficiency)
+	}
+}
+
+// facts are what all rows of a lever have in common, and what is not to be believed.
+func (l *lever) facts() string {
+	rows := make([]*document.Row, 0, len(l.settings))
+	doubtful := false
+	for _, s := range l.settings {
+		rows = append(rows, s.row)
+		doubtful = doubtful || matrix.Implausible(s.row)
+	}
+	text := "Every row: " + charts.Facts(rows) + ".\n\n"
+	if doubtful {
+		text += "An efficiency above the number of processors is not plausible: the row at 1 was slow when it was measured.\n\n"
+	}
+	return text
+}
+
+// verdict says what turning the lever did, by the medians of rows that were measured in turn, where their runs do not overlap.
 func (l *lever) verdict() string {
 	var with []setting
 	for _, s := range l.settings {
@@ -166,6 +192,11 @@ func (l *lever) verdict() string {
 	if len(with) < 2 {
 		return "Fewer than two settings have a value, so nothing can be said."
 	}
+	for _, s := range with[1:] {
+		if !inTurn(with[0].row, s.row) {
+			return "The rows were not measured in turn, so nothing can be said."
+		}
+	}
 	best := with[0]
 	for _, s := range with {
 		if s.median() > best.median() {
@@ -173,26 +204,34 @@ func (l *lever) verdict() string {
 		}
 	}
 	first, last := with[0], with[len(with)-1]
-	enough := best
-	for _, s := range with {
-		if s.median() >= near*best.median() {
-			enough = s
-			break
-		}
-	}
+	enough := with[slices.IndexFunc(with, func(s setting) bool { return s.name == best.name || !best.beats(s) })]
 	var text string
-	switch enough {
-	case first:
+	switch {
+	case enough == first && first.median() >= near*best.median():
 		text = fmt.Sprintf("It does not help: %s is within a tenth of the best.", l.named(first))
-	case last:
+	case enough == first:
+		text = fmt.Sprintf("That it helps cannot be said: the runs at %s and those of the best, %s, overlap.", l.named(first), best.name)
+	case enough == last:
 		text = fmt.Sprintf("It helps to the end: %s has %s of the rate at %s.", l.named(last), quantity.Times(last.over(first)), first.name)
 	default:
 		text = fmt.Sprintf("It helps up to %s, which has %s of the rate at %s.", l.named(enough), quantity.Times(enough.over(first)), first.name)
 	}
-	if over := last.over(best); over < near {
-		text += fmt.Sprintf(" It harms beyond: %s has %s of the rate at %s.", l.named(last), quantity.Times(over), best.name)
+	if best.beats(last) {
+		text += fmt.Sprintf(" It harms beyond: %s has %s of the rate at %s.", l.named(last), quantity.Times(last.over(best)), best.name)
 	}
 	return text
+}
+
+// beats reports whether a row is faster than another by more than a tenth, and in each of its runs.
+func (s setting) beats(other setting) bool {
+	return other.median() < near*s.median() && other.row.Summary.Best < s.row.Summary.Worst
+}
+
+// inTurn reports whether two rows have a round in common.
+func inTurn(a, b *document.Row) bool {
+	return slices.ContainsFunc(a.Runs, func(one document.Run) bool {
+		return slices.ContainsFunc(b.Runs, func(other document.Run) bool { return one.Round == other.Round })
+	})
 }
 
 func (l *lever) named(s setting) string { return l.head + " " + s.name }
@@ -209,7 +248,7 @@ func (l *lever) table() string {
 		row := []string{s.name}
 		switch {
 		case s.row.Summary != nil:
-			row = append(row, quantity.Whole(s.row.Summary.Worst), quantity.Whole(s.row.Summary.Median), quantity.Whole(s.row.Summary.Best))
+			row = append(row, quantity.Rate(s.row.Summary.Worst), quantity.Rate(s.row.Summary.Median), quantity.Rate(s.row.Summary.Best))
 			for _, c := range l.more {
 				row = append(row, c.of(s.row))
 			}

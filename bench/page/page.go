@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/wherryhq/wherry/bench/document"
@@ -27,12 +28,15 @@ const (
 const mark = "<!-- Made by `wherry bench page`. Do not edit: change the document or the program. -->\n\n"
 
 // Render makes the pages of a document, which must have been read by [document.ReadFile] or derived. A nil document gives
-// pages that say that there is none yet.
-func Render(d *document.Document) ([]File, error) {
+// pages that say that there is none yet. The pages name [Source] as the file that they are made from, unless the document is a
+// quick run, or was interrupted: that is none of the repository's.
+func Render(d *document.Document) ([]File, error) { return render(d, Source) }
+
+func render(d *document.Document, source string) ([]File, error) {
 	if d == nil {
 		return pages(&content{absent: "No results document is committed yet, so there is no figure on this page."})
 	}
-	return pages(&content{doc: d})
+	return pages(&content{doc: d, source: source})
 }
 
 // Failed makes the pages of a document that cannot be read. They show the error where figures would be.
@@ -41,13 +45,15 @@ func Failed(err error) ([]File, error) {
 		"```text\n" + strings.TrimSpace(err.Error()) + "\n```"})
 }
 
-// FromFile makes the pages of the document in a file: those of [Render] if there is none, and those of [Failed], with the
+// FromFile makes the pages of the document in a file, which they name: those of [Render] if there is none, and those of [Failed], with the
 // error, if it cannot be read.
 func FromFile(name string) ([]File, error) {
 	d, err := document.ReadFile(name)
 	switch {
-	case err == nil:
+	case err == nil && strings.HasSuffix(filepath.ToSlash(name), Source):
 		return Render(d)
+	case err == nil:
+		return render(d, filepath.Base(name))
 	case errors.Is(err, fs.ErrNotExist):
 		return Render(nil)
 	}
@@ -58,7 +64,36 @@ func FromFile(name string) ([]File, error) {
 // content is what the pages show: a document, or the reason why there is none.
 type content struct {
 	doc    *document.Document
+	source string // the file that the document is in
 	absent string
+}
+
+// named is the file that the document is in, with a link to the one of the repository.
+func (c *content) named() string {
+	quick, cut := unfit(c.doc)
+	switch {
+	case c.source != Source:
+		return "`" + c.source + "`, and not the one of the repository"
+	case quick || cut:
+		return "not the one of the repository"
+	default:
+		return "[" + Source + "](../../" + Source + ")"
+	}
+}
+
+// warning stands at the head of every page whose document is no result.
+func (c *content) warning() string {
+	if c.doc == nil {
+		return ""
+	}
+	switch quick, cut := unfit(c.doc); {
+	case quick:
+		return "> **From a quick run, whose figures are no results.**\n\n"
+	case cut:
+		return "> **From a run that was interrupted: not all of its cells were measured.**\n\n"
+	default:
+		return ""
+	}
 }
 
 // pages are all of them, in the order in which they are linked.
@@ -80,7 +115,7 @@ func pages(c *content) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
-		files = append(files, File{Name: p.name, Data: []byte(mark + strings.TrimSpace(text) + "\n")})
+		files = append(files, File{Name: p.name, Data: []byte(mark + c.warning() + strings.TrimSpace(text) + "\n")})
 	}
 	return files, nil
 }

@@ -150,6 +150,9 @@ func deviations(d *document.Document) string {
 	for _, p := range parts(d) {
 		for i := range p.Rows {
 			for _, note := range p.Rows[i].Notes {
+				if _, ok := document.RunsNote(note); ok {
+					continue // It is a result, and stands with its row.
+				}
 				key := p.backend + ": " + note
 				if counts[key] == 0 {
 					order = append(order, key)
@@ -163,16 +166,9 @@ func deviations(d *document.Document) string {
 	}
 	var b strings.Builder
 	for _, key := range order {
-		fmt.Fprintf(&b, "- %s (%s).\n", escaped(key), plural(counts[key], "row"))
+		fmt.Fprintf(&b, "- %s (%s).\n", escaped(key), quantity.Count(counts[key], "row"))
 	}
 	return b.String()
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // harness says what the benchmark itself adds to a message.
@@ -190,14 +186,56 @@ func harness(d *document.Document) string {
 				continue
 			}
 			low, high := 1e9/r.Summary.Best, 1e9/r.Summary.Worst
-			fmt.Fprintf(&b, "- %s: %s takes %s. Of a message that takes 1 µs that is at most %s.\n", p.backend, name,
-				quantity.Span(low, high, quantity.Duration), percent(quantity.Up(high/1000)))
+			fmt.Fprintf(&b, "- %s: %s takes %s. Of a message that takes 1 µs that is at most %s.%s\n", p.backend, name,
+				quantity.Span(low, high, quantity.Duration), percent(quantity.Up(high/1000)), ofFastest(p, r))
 		}
 	}
 	if b.Len() == 0 {
 		return "The document has no row of what the harness adds to an empty loop.\n"
 	}
 	return b.String()
+}
+
+// ofFastest says what a note in the ledger is of the row that takes the shortest time.
+func ofFastest(p part, note *document.Row) string {
+	if note.Variant != "" {
+		return ""
+	}
+	var fastest *document.Row
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		if noted(r) && (fastest == nil || r.Summary.Median > fastest.Summary.Median) {
+			fastest = r
+		}
+	}
+	if fastest == nil {
+		return ""
+	}
+	return fmt.Sprintf(" Of the fastest row of the %s, %s, it is at most %s. [Each row](rows.md) has its share.", p.name, charts.Name(&fastest.Cell),
+		noteShare(note, fastest))
+}
+
+// noted reports whether the messages of a row are noted in the ledger of the harness's rows while they are timed. Those of a
+// publisher are looked at afterwards.
+func noted(r *document.Row) bool {
+	return (r.Subject == matrix.Wherry || r.Subject == matrix.Channel) && r.Flow != matrix.Publish && r.Flow != matrix.PublishBatch &&
+		r.Summary != nil && r.Summary.Median > 0
+}
+
+// noteShare is the share of a note in the time that a row takes for a message: at most, since with several consumers notes are
+// made side by side.
+func noteShare(note, r *document.Row) string {
+	return percent(quantity.Up(r.Summary.Median/note.Summary.Worst*100) / 100)
+}
+
+// noteOf is the row of the harness that says what a note in the ledger takes, or nil.
+func noteOf(p *document.Part) *document.Row {
+	for i := range p.Rows {
+		if r := &p.Rows[i]; r.Subject == matrix.Harness && r.Variant == "" && r.Summary != nil && r.Summary.Worst > 0 {
+			return r
+		}
+	}
+	return nil
 }
 
 // refused are the charts that the document cannot carry, with their reasons.

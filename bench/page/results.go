@@ -25,22 +25,48 @@ func results(c *content) (string, error) {
 		b.WriteString(c.absent + "\n")
 		return b.String(), nil
 	}
-	fmt.Fprintf(&b, "The document is [%s](../../%s).%s\n\n", Source, Source, warnings(c.doc))
+	fmt.Fprintf(&b, "The document is %s.%s\n\n", c.named(), warnings(c.doc))
 	b.WriteString("## Where it was measured\n\n" + host(&c.doc.Host) + "\n" + provenances(c.doc) + "\n")
 	b.WriteString(summary(c.doc) + "\n")
 	figures := charts.Figures(c.doc)
+	var undrawn []charts.Figure
 	for _, family := range charts.Families() {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", family.Title, family.Text)
+		var of []charts.Figure
+		drawn := false
 		for i := range figures {
 			if figures[i].Family == family.Name {
-				figure(&b, &figures[i])
+				of = append(of, figures[i])
+				drawn = drawn || figures[i].Refusal == ""
 			}
+		}
+		if !drawn {
+			undrawn = append(undrawn, of...)
+			continue
+		}
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", family.Title, family.Text)
+		for i := range of {
+			figure(&b, &of[i])
 		}
 		if family.Name == "peers" {
 			b.WriteString(settings(c.doc))
 		}
 	}
+	b.WriteString(notDrawn(undrawn))
 	return b.String(), nil
+}
+
+// notDrawn lists the charts of questions of which the document can answer nothing.
+func notDrawn(figures []charts.Figure) string {
+	if len(figures) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("## What is not drawn\n\n")
+	for i := range figures {
+		f := &figures[i]
+		fmt.Fprintf(&b, "- [%s](%s/%s): %s\n", escaped(f.Title), Charts, f.Light(), escaped(f.Refusal))
+	}
+	return b.String()
 }
 
 // figure writes a chart, what is found in it, its notes and its table.
@@ -192,6 +218,9 @@ func roundTrip(p *document.Provenance) string {
 func warnings(d *document.Document) string {
 	var text strings.Builder
 	for _, p := range parts(d) {
+		if n := interrupted(p.Part); n > 0 {
+			fmt.Fprintf(&text, " **The part %s of %s was interrupted: %s not measured.**", p.name, p.backend, quantity.Count(n, "cell"))
+		}
 		if p.Provenance.Quick {
 			fmt.Fprintf(&text, " **The part %s of %s is a quick run, whose figures are no results.**", p.name, p.backend)
 		}
@@ -200,6 +229,26 @@ func warnings(d *document.Document) string {
 		}
 	}
 	return text.String()
+}
+
+// interrupted is how many rows an interrupt left.
+func interrupted(p *document.Part) int {
+	n := 0
+	for i := range p.Rows {
+		if r := p.Rows[i].NotShown; r != nil && r.Code == document.NotMeasured && r.Text == document.Interrupted {
+			n++
+		}
+	}
+	return n
+}
+
+// unfit reports whether no result can come of a document: a part of it is a quick run, or was interrupted.
+func unfit(d *document.Document) (quick, cut bool) {
+	for _, p := range parts(d) {
+		quick = quick || p.Provenance.Quick
+		cut = cut || interrupted(p.Part) > 0
+	}
+	return quick, cut
 }
 
 // summary counts what was reached, and what has no value.
@@ -222,27 +271,4 @@ func summary(d *document.Document) string {
 	}
 	return text + fmt.Sprintf(" The document has %d rows with values and %d without, which are written \"n/s\", for not shown, with their "+
 		"[reasons](rows.md).\n", shown, missing)
-}
-
-// settings are those of every subject of the peers.
-func settings(d *document.Document) string {
-	t := charts.Table{Head: []string{"subject", "settings"}, Words: true}
-	seen := map[string]bool{}
-	for _, p := range parts(d) {
-		if p.name != "peers" {
-			continue
-		}
-		for i := range p.Rows {
-			r := &p.Rows[i]
-			text := strings.Join(r.Settings, ", ")
-			if key := r.Subject + text; text != "" && !seen[key] {
-				seen[key] = true
-				t.Rows = append(t.Rows, []string{charts.Subject(r.Subject), text})
-			}
-		}
-	}
-	if len(t.Rows) == 0 {
-		return ""
-	}
-	return "The settings of each:\n\n" + markdown(&t) + "\n"
 }

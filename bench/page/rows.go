@@ -38,7 +38,7 @@ func rows(c *content) (string, error) {
 			t := charts.Table{Head: heads[method]}
 			for i := range p.Rows {
 				if r := &p.Rows[i]; r.Method == method {
-					t.Rows = append(t.Rows, cells(r))
+					t.Rows = append(t.Rows, cells(r, noteOf(p.Part)))
 				}
 			}
 			if len(t.Rows) > 0 {
@@ -55,7 +55,8 @@ func rows(c *content) (string, error) {
 
 var (
 	rateHead = []string{
-		"cell", "runs", "worst, msg/s", "median, msg/s", "best, msg/s", "CPU per message", "peak memory", "efficiency", "also",
+		"cell", "runs", "worst, msg/s", "median, msg/s", "best, msg/s", "CPU per message", "peak memory", "efficiency",
+		"a note in the ledger, at most", "also",
 	}
 	heads = map[document.Method][]string{
 		document.Drain:  rateHead,
@@ -63,6 +64,7 @@ var (
 		document.Paired: rateHead,
 		document.Offered: {
 			"cell", "reached", "sustained", "most waiting", "p50", "p95", "p99", "p99.9", "longest", "p99 from the send", "pacer late, p99",
+			"p99 from the send, each run",
 		},
 		document.Count: {
 			"cell", "instructions", "spread", "allocations", "bytes", "over", "by", "first delivery, instructions",
@@ -70,19 +72,19 @@ var (
 	}
 )
 
-// cells are what a row says, under the heads of its method.
-func cells(r *document.Row) []string {
+// cells are what a row says, under the heads of its method. A note in the ledger may be unknown: nil.
+func cells(r, note *document.Row) []string {
 	name := charts.Name(&r.Cell)
 	var values []string
 	switch {
 	case r.NotShown != nil:
 		values = []string{"n/s: " + charts.Reason(r.NotShown)}
 	case r.Method == document.Offered && r.Load != nil:
-		values = loadCells(r.Load)
+		values = append(loadCells(r.Load), eachRun(r))
 	case r.Method == document.Count && r.Code != nil:
 		values = codeCells(r.Code)
 	case r.Summary != nil:
-		values = rateCells(r)
+		values = rateCells(r, note)
 	default:
 		values = []string{"n/s"}
 	}
@@ -93,18 +95,28 @@ func cells(r *document.Row) []string {
 	return row
 }
 
-func rateCells(r *document.Row) []string {
+// eachRun is the p99 of each run of a load, as its note has them.
+func eachRun(r *document.Row) string {
+	for _, note := range r.Notes {
+		if each, ok := document.RunsNote(note); ok {
+			return each
+		}
+	}
+	return ""
+}
+
+func rateCells(r, note *document.Row) []string {
 	s := r.Summary
-	efficiency, also := "", ""
-	if s.Efficiency != nil {
-		efficiency = quantity.Times(*s.Efficiency)
+	also, share := "", ""
+	if note != nil && noted(r) {
+		share = noteShare(note, r)
 	}
 	if r.Extra != nil {
 		also = extra(r.Extra)
 	}
 	return []string{
-		quantity.Whole(float64(len(r.Runs))), quantity.Whole(s.Worst), quantity.Whole(s.Median), quantity.Whole(s.Best),
-		quantity.Duration(s.CPU), quantity.Size(float64(s.PeakRSS)), efficiency, also,
+		quantity.Whole(float64(len(r.Runs))), quantity.Rate(s.Worst), quantity.Rate(s.Median), quantity.Rate(s.Best),
+		quantity.Duration(s.CPU), quantity.Size(float64(s.PeakRSS)), efficiency(r), share, also,
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"charm.land/bubbles/v2/progress"
 	"charm.land/lipgloss/v2"
+
+	"github.com/wherryhq/wherry/bench/quantity"
 )
 
 // A Display is a Meter for people: a bar on a terminal, and a line for each step that is over. Its methods may be called
@@ -51,7 +53,7 @@ func (d *Display) Plan(steps []Step) {
 	defer d.mu.Unlock()
 	d.estimate, d.name = estimate{steps: steps}, ""
 	if d.width <= 0 && len(steps) > 0 {
-		fmt.Fprintf(d.w, "%d steps, about %s\n", len(steps), brief(d.estimate.left(time.Now())))
+		fmt.Fprintf(d.w, "%s, about %s\n", quantity.Count(len(steps), "step"), brief(d.estimate.left(time.Now())))
 	}
 }
 

@@ -47,6 +47,14 @@ func Whole(v float64) string {
 	return s
 }
 
+// Count writes a number of things, as "1 row" or "1,200 rows".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return Whole(float64(n)) + " " + thing + "s"
+}
+
 // Rate writes a count per second, as "1.2 M", "340 k" or "900".
 func Rate(v float64) string {
 	switch a := math.Abs(v); {

@@ -80,8 +80,7 @@ func (b bound) flatLine(backend *document.Backend, cell string, procs, workers i
 	}
 	slices.Sort(ratios)
 	v := value{ratios[0], (ratios[(len(ratios)-1)/2] + ratios[len(ratios)/2]) / 2, ratios[len(ratios)-1]}
-	line := b.line(cell, v, "the interval is that of all rounds",
-		charts.Name(&lowest.Cell)+" over "+consumersOf(best.Consumers))
+	line := b.line(cell, v, "", charts.Name(&lowest.Cell)+" over "+consumersOf(best.Consumers)).of(rangeOf(len(ratios), "round"))
 	return line.doubted(backend.Matrix, len(ratios))
 }
 

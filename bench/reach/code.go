@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,7 @@ func countLine(p *document.Part, goal bound, cell string, r *document.Row, amoun
 	half := r.Code.Instructions * r.Code.Spread
 	mid := amount(r.Code)
 	return goal.line(cell, value{mid - half, mid, mid + half}, allocations(r.Code),
-		"counted, "+charts.Name(&r.Cell)).doubted(p, fewestRounds)
+		"counted, "+charts.Name(&r.Cell)).of(runsOf(r)).doubted(p, len(r.Code.Runs))
 }
 
 func all(c *document.Code) float64 { return c.Instructions }
@@ -34,10 +35,10 @@ func all(c *document.Code) float64 { return c.Instructions }
 func extra(c *document.Code) float64 { return *c.More }
 
 func allocations(c *document.Code) string {
-	if c.Allocations == 1 {
-		return "1 allocation"
+	if text := quantity.Number(c.Allocations); text != "1" {
+		return text + " allocations"
 	}
-	return quantity.Number(c.Allocations) + " allocations"
+	return "1 allocation"
 }
 
 // liveInstructions are those of publishing and consuming a message.
@@ -90,13 +91,29 @@ func blocksLine(b *document.Backend, name string) Line {
 	if !isCounted(over) {
 		return goal.missing(cell, why(over))
 	}
-	// Blocks that the runtime takes for itself are within a thousandth per message of a run of this length.
-	blocks := r.Code.Allocations - over.Code.Allocations
-	if blocks < 0.001 && blocks > -0.001 {
-		blocks = 0
+	lowOf, highOf := blocks(r.Code)
+	lowOver, highOver := blocks(over.Code)
+	v := value{whole(lowOf - highOver), whole(r.Code.Allocations - over.Code.Allocations), whole(highOf - lowOver)}
+	return goal.line(cell, v, "", "counted, "+charts.Name(&r.Cell)).of(runsOf(r)).doubted(b.Code, min(len(r.Code.Runs), len(over.Code.Runs)))
+}
+
+// runsOf says that an interval is the spread of the runs of a count.
+func runsOf(r *document.Row) string { return "spread of " + quantity.Count(len(r.Code.Runs), "run") }
+
+// blocks are the fewest and the most allocations per message of the runs of a count.
+func blocks(c *document.Code) (low, high float64) {
+	low = math.Inf(1)
+	for _, run := range c.Runs {
+		each := float64(run.Blocks2N-run.BlocksN) / float64(run.N)
+		low, high = min(low, each), max(high, each)
 	}
-	line := goal.line(cell, value{blocks, blocks, blocks}, "", "counted, "+charts.Name(&r.Cell))
-	return line.doubted(b.Code, fewestRounds)
+	return low, high
+}
+
+// whole leaves out the blocks that the runtime takes for itself: a few in a run, of thousands of messages.
+func whole(allocations float64) float64 {
+	const thousandths = 1000
+	return math.Round(allocations*thousandths) / thousandths
 }
 
 // middlewareCost is what each middleware adds.
@@ -126,8 +143,8 @@ func middlewareLine(b *document.Backend, name string, r *document.Row) Line {
 	}
 	half := r.Code.Instructions * r.Code.Spread / times
 	mid := *r.Code.More / times
-	line := goal.line("middleware "+name, value{mid - half, mid, mid + half}, allocations(r.Code), "counted, "+charts.Name(&r.Cell))
-	return line.doubted(b.Code, fewestRounds)
+	line := goal.line("middleware "+strings.ReplaceAll(name, "-", " "), value{mid - half, mid, mid + half}, allocations(r.Code), "counted, "+charts.Name(&r.Cell))
+	return line.of(runsOf(r)).doubted(b.Code, len(r.Code.Runs))
 }
 
 // decode is what the fastest codec takes to decode the body. It may be more where the service keeps up all the same.

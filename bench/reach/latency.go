@@ -2,6 +2,7 @@ package reach
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wherryhq/wherry/bench/charts"
 	"github.com/wherryhq/wherry/bench/document"
@@ -53,18 +54,60 @@ func latencyOver(b *document.Backend) []Line {
 			continue
 		}
 		ours, theirs := float64(of.Load.FromSend.P99), float64(to.Load.FromSend.P99)
-		v := ours / theirs
 		intended := "withheld: " + whyWithheld(of.Load)
 		if q := of.Load.Latency; q != nil {
 			intended = quantity.Duration(float64(q.P99))
 		}
-		line := goal.line(cell, value{v, v, v},
-			fmt.Sprintf("%s against %s; from the intended time %s; a run of each, so no interval",
-				quantity.Duration(ours), quantity.Duration(theirs), intended),
-			charts.Name(&of.Cell)+" over shove")
-		lines = append(lines, line.doubted(b.Peers, fewestRounds))
+		v, runs := ofRuns(ours/theirs, quotients(of.Load.P99sFromSend, to.Load.P99sFromSend))
+		line := goal.line(cell, v,
+			fmt.Sprintf("%s against %s; from the intended time %s", quantity.Duration(ours), quantity.Duration(theirs), intended),
+			charts.Name(&of.Cell)+" over shove").of(rangeOf(runs, "run"))
+		lines = append(lines, line.doubted(b.Peers, runs))
 	}
 	return lines
+}
+
+// ofRuns is a value with the range of all runs, and how many there are. Without them it is that of one run, alone.
+func ofRuns(one float64, each []float64) (v value, runs int) {
+	if len(each) == 0 {
+		return value{one, one, one}, 1
+	}
+	slices.Sort(each)
+	return value{each[0], each[(len(each)-1)/2], each[len(each)-1]}, len(each)
+}
+
+// of says what the interval of a line is of.
+func (l Line) of(interval string) Line {
+	l.Of = interval
+	return l
+}
+
+// rangeOf says that an interval is the range of so many things.
+func rangeOf(n int, thing string) string {
+	if n == 1 {
+		return "one " + thing
+	}
+	return fmt.Sprintf("lowest and highest of %d %ss", n, thing)
+}
+
+// quotients are those of the runs of the same round, or nothing where one of two rungs does not have each of its runs.
+func quotients(of, to []int64) []float64 {
+	if len(of) != len(to) {
+		return nil
+	}
+	all := floats(of)
+	for i := range all {
+		all[i] /= float64(to[i])
+	}
+	return all
+}
+
+func floats(of []int64) []float64 {
+	all := make([]float64, 0, len(of))
+	for _, n := range of {
+		all = append(all, float64(n))
+	}
+	return all
 }
 
 // latencyAt is Wherry's p99 at the highest rate, which must be sustained, wherever it was measured.
@@ -88,9 +131,9 @@ func latencyAt(b *document.Backend) []Line {
 			lines = append(lines, goal.missing(p.cell, whyWithheld(r.Load)))
 			continue
 		}
-		v := float64(r.Load.Latency.P99)
-		line := goal.line(p.cell, value{v, v, v}, "a run, so no interval", charts.Name(&r.Cell))
-		lines = append(lines, line.doubted(p.part, fewestRounds))
+		v, runs := ofRuns(float64(r.Load.Latency.P99), floats(r.Load.P99s))
+		line := goal.line(p.cell, v, "", charts.Name(&r.Cell)).of(rangeOf(runs, "run"))
+		lines = append(lines, line.doubted(p.part, runs))
 	}
 	return lines
 }

@@ -72,15 +72,10 @@ func ratioLine(b bound, p *document.Part, cell string, r *document.Ratio, rows .
 		return b.missing(cell, "the rows were not measured in turn")
 	}
 	from := charts.Name(&r.Of) + " over " + charts.Subject(r.To.Subject)
-	return b.line(cell, value{r.Low, r.Median, r.High}, processorTime(p, r.Of, r.To), from).doubted(p, r.Rounds)
+	return b.line(cell, value{r.Low, r.Median, r.High}, processorTime(p, r.Of, r.To), from).of(r.Interval()).doubted(p, r.Rounds)
 }
 
-func consumersOf(n int) string {
-	if n == 1 {
-		return "1 consumer"
-	}
-	return fmt.Sprintf("%d consumers", n)
-}
+func consumersOf(n int) string { return quantity.Count(n, "consumer") }
 
 // isLive reports whether a row is the plain live row of a subject.
 func isLive(r *document.Row, subject string, consumers, procs int) bool {

@@ -25,6 +25,7 @@ type Line struct {
 	Bound   string // as "≥ 1×"
 	Value   string // the median with its interval; the reason where it was not measured
 	Width   string // half the interval, relative to the median
+	Of      string // what the interval is of: rounds, runs
 	Verdict Verdict
 	Beside  string // what else was measured of the cell: processor time per message
 	From    string // the rows that decide
@@ -113,6 +114,14 @@ func (b bound) keeps(v float64) bool {
 // A value is a median with its interval.
 type value struct{ low, mid, high float64 }
 
+// text writes a value with its interval, if it has one.
+func (v value) text(unit func(float64) string) string {
+	if v.low == v.high {
+		return unit(v.mid)
+	}
+	return unit(v.mid) + " (" + unit(v.low) + " to " + unit(v.high) + ")"
+}
+
 // judge holds a value against a bound. It is reached only if the whole interval keeps to it.
 func (b bound) judge(v value) Verdict {
 	switch {
@@ -127,12 +136,8 @@ func (b bound) judge(v value) Verdict {
 
 // line is a target at a cell that was measured.
 func (b bound) line(cell string, v value, beside, from string) Line {
-	text := b.unit(v.mid)
-	if v.low != v.high {
-		text += " (" + b.unit(v.low) + " to " + b.unit(v.high) + ")"
-	}
 	return Line{
-		Cell: cell, Bound: b.String(), Value: text, Width: v.width(), Verdict: b.judge(v), Beside: beside, From: from,
+		Cell: cell, Bound: b.String(), Value: v.text(b.unit), Width: v.width(), Verdict: b.judge(v), Beside: beside, From: from,
 	}
 }
 
@@ -144,8 +149,10 @@ func (l Line) doubted(p *document.Part, rounds int) Line {
 	switch {
 	case p.Provenance.Quick:
 		l.Verdict, l.Width = NotDecided, "a quick run is no result"
+	case rounds == 1:
+		l.Verdict, l.Width = NotDecided, "one run has no interval"
 	case rounds < fewestRounds:
-		l.Verdict, l.Width = NotDecided, "too few rounds for an interval"
+		l.Verdict, l.Width = NotDecided, "too few runs for an interval"
 	}
 	return l
 }

@@ -205,17 +205,62 @@ func TestLatencyOverTakesBothFromTheSend(t *testing.T) {
 		if l := peers.Rows[i].Load; l != nil {
 			l.Latency = &document.Quantiles{P50: 1, P95: 2, P99: 70_000, P999: 80_000, Max: 90_000}
 			l.FromSend = &document.Quantiles{P50: 1, P95: 2, P99: 60_000, P999: 200_000, Max: 300_000}
+			l.P99sFromSend = []int64{60_000, 54_000, 66_000}
 			if peers.Rows[i].Subject != matrix.Wherry {
 				l.FromSend.P99 = 100_000
+				l.P99sFromSend = []int64{100_000, 90_000, 120_000}
 			}
 		}
 	}
 	all := lines(t, d, "dispatch latency, p99 over shove's, both from the send")
-	if all[0].Verdict != Reached || all[0].Value != "0.6×" || all[1].Verdict != NotReached {
+	if all[0].Verdict != Reached || all[0].Value != "0.6× (0.55× to 0.6×)" || all[1].Verdict != NotReached {
 		t.Errorf("0.6× is %s (%s) at 5 k/s and %s at 25 k/s, want reached and not reached", all[0].Verdict, all[0].Value, all[1].Verdict)
 	}
 	if want := "from the intended time 70 µs"; !strings.Contains(all[0].Beside, want) {
 		t.Errorf("beside it stands %q, want %q in it", all[0].Beside, want)
+	}
+}
+
+// TestOneRunOfALoadDecidesNothing holds that a rung of which the document has one run has no interval, and so no verdict.
+func TestOneRunOfALoadDecidesNothing(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	for _, p := range []*document.Part{d.Backends[0].Matrix, d.Backends[0].Peers} {
+		for i := range p.Rows {
+			if l := p.Rows[i].Load; l != nil {
+				l.Runs, l.P99s, l.P99sFromSend = 5, nil, nil
+			}
+		}
+	}
+	for _, figure := range []string{
+		"dispatch latency, p99 over shove's, both from the send", "dispatch latency at 100 k/s, p99 from the intended time",
+	} {
+		for _, l := range lines(t, d, figure) {
+			if l.Value == "not sustained" {
+				continue
+			}
+			if l.Verdict != NotDecided || l.Width != "one run has no interval" || l.Of != "one run" {
+				t.Errorf("%s, %s: %s, %q, %q", l.Figure, l.Cell, l.Verdict, l.Width, l.Of)
+			}
+		}
+	}
+}
+
+// TestRangeOfRunsDecides has one run of five above the bound.
+func TestRangeOfRunsDecides(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	r := rungIn(d.Backends[0].Peers, matrix.Wherry, 100_000)
+	r.Load.Latency.P99 = 200_000
+	for _, c := range []struct {
+		slowest int64
+		want    Verdict
+	}{{900_000, Reached}, {1_100_000, NotDecided}} {
+		r.Load.Runs, r.Load.P99s = 5, []int64{c.slowest, 100_000, 200_000, 300_000, 150_000}
+		l := lines(t, d, "dispatch latency at 100 k/s, p99 from the intended time")[1]
+		if l.Verdict != c.want || !strings.HasPrefix(l.Value, "200 µs (100 µs to ") || l.Of != "lowest and highest of 5 runs" {
+			t.Errorf("%s: %s, %q, %q", l.Cell, l.Verdict, l.Value, l.Of)
+		}
 	}
 }
 
@@ -272,7 +317,7 @@ func TestQuickRunsDecideNothing(t *testing.T) {
 		d.Backends[0].Peers.Ratios[i].Rounds = 2
 	}
 	for _, l := range lines(t, d, "live, over Watermill's Router") {
-		if l.Verdict != NotDecided || l.Width != "too few rounds for an interval" {
+		if l.Verdict != NotDecided || l.Width != "too few runs for an interval" {
 			t.Errorf("two rounds are %s, %q, want not decided", l.Verdict, l.Width)
 		}
 	}

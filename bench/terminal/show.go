@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/bench/quantity"
 )
 
@@ -98,28 +99,45 @@ func dirty(is bool) string {
 	return ""
 }
 
-// remarks are what the tables have no room for.
+// remarks are what the tables have no room for: the reasons of missing values and the notes, those of the same text together.
 func remarks(w io.Writer, rows []document.Row) {
-	first := true
-	line := func(format string, args ...any) {
-		if first {
-			fmt.Fprintln(w)
+	var order []string
+	groups := map[string][]string{}
+	add := func(text, cell string) {
+		if groups[text] == nil {
+			order = append(order, text)
 		}
-		first = false
-		fmt.Fprintf(w, format, args...)
+		groups[text] = append(groups[text], cell)
 	}
 	for i := range rows {
 		r := &rows[i]
+		name := string(r.Method) + " " + r.String()
 		if r.NotShown != nil {
-			line("%s  %s %s: %s, %s\n", notShown, r.Method, r.Cell, r.NotShown.Code, r.NotShown.Text)
+			add(fmt.Sprintf("%s  %s, %s", notShown, r.NotShown.Code, r.NotShown.Text), name)
 		}
 		if r.Load != nil && r.Load.Withheld != nil {
-			line("%s  %s %s, from the intended time: %s, %s\n", notShown, r.Method, r.Cell, r.Load.Withheld.Code, r.Load.Withheld.Text)
+			add(fmt.Sprintf("%s  from the intended time: %s, %s", notShown, r.Load.Withheld.Code, r.Load.Withheld.Text), name)
 		}
 		for _, note := range r.Notes {
-			line("note %s %s: %s\n", r.Method, r.Cell, note)
+			add("note "+note, name)
 		}
 	}
+	if len(order) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, text := range order {
+		fmt.Fprintf(w, "%s: %s\n", text, some(groups[text]))
+	}
+}
+
+// named is how many cells a remark names. Of more it names the first, and tells how many there are.
+const named = 4
+
+func some(cells []string) string {
+	if len(cells) <= named {
+		return strings.Join(cells, "; ")
+	}
+	return fmt.Sprintf("%s, and %d more rows", cells[0], len(cells)-1)
 }
 
 // cellHeaders are the columns of what cell writes.
@@ -156,6 +174,9 @@ func timed(rows []document.Row) grid {
 			})
 			if s.Efficiency != nil {
 				values[5] = quantity.Times(*s.Efficiency)
+				if matrix.Implausible(r) {
+					values[5] += "?"
+				}
 			}
 			if r.Extra != nil {
 				values[6] = quantity.Number(r.Extra.BusiestShare*100) + " %"
@@ -226,11 +247,12 @@ func counted(rows []document.Row) grid {
 }
 
 func ratios(all []document.Ratio) grid {
-	g := grid{headers: []string{"rate of", "over that of", "median", "95 % interval", "rounds"}, texts: 2}
-	for _, r := range all {
+	g := grid{headers: []string{"rate of", "over that of", "median", "low to high", "which is"}, texts: 2}
+	for i := range all {
+		r := &all[i]
 		g.rows = append(g.rows, []string{
 			r.Of.String(), r.To.String(), quantity.Times(r.Median),
-			quantity.Number(r.Low) + " to " + quantity.Number(r.High), strconv.Itoa(r.Rounds),
+			quantity.Number(r.Low) + " to " + quantity.Number(r.High), r.Interval(),
 		})
 	}
 	return g

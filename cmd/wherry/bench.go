@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/load"
-	"github.com/wherryhq/wherry/cmd/wherry/internal/interrupt"
+	"github.com/wherryhq/wherry/bench/page"
 )
 
 // benchCommand groups the commands of the benchmark. Each that measures writes into a results document; all others read
@@ -49,21 +50,6 @@ func (c *benchCellCommand) run(_ context.Context, s streams) int {
 	return load.Child(c.Args, s.out)
 }
 
-// interruptible is a context that ends with the first interrupt. A second one quits.
-func interruptible(ctx context.Context) (context.Context, func()) {
-	ctx, requests := interrupt.Listen(ctx)
-	over := make(chan struct{})
-	go func() {
-		select {
-		case <-over:
-			requests.Close() // Not before, since it looks like a second interrupt.
-		case <-requests.Quitting():
-			os.Exit(statusInterrupted)
-		}
-	}()
-	return ctx, func() { close(over) }
-}
-
 // fail says what went wrong.
 func fail(s streams, err error) int {
 	fmt.Fprintf(s.errs, "wherry bench: %v\n", err)
@@ -86,7 +72,17 @@ func readResults(name string) (*document.Document, error) {
 	if invalid, ok := errors.AsType[*document.InvalidError](err); ok {
 		return nil, fmt.Errorf("%s is no valid results document:\n%w", name, invalid)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: measure one with 'wherry bench run mem --out %s', or name another; that of the repository is %s",
+			err, name, page.Source)
+	}
 	return d, err
+}
+
+// misuse says what is wrong with what a command was told.
+func misuse(s streams, err error) int {
+	fail(s, err)
+	return statusUsage
 }
 
 // module is the line that go.mod of the repository begins with.

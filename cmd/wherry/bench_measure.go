@@ -20,12 +20,22 @@ import (
 
 // measuring is what all commands that measure are told.
 type measuring struct {
-	Out    string `help:"The results document. Default results.json." default:"results.json" placeholder:"FILE"`
+	Out    string `help:"The results document, beside which its log is kept, with .log for .json. Default results.json." default:"results.json" placeholder:"FILE"`
 	Fresh  bool   `help:"Begin a new document. The old one is moved aside, with the time in its name."`
 	Only   string `help:"Measure these cells only, such as 'flow=parallel payload=64 consumers=1,2'." placeholder:"WHICH"`
 	Quick  bool   `help:"Measure each cell once and shortly. What comes of it is no result, and says so."`
 	DryRun bool   `help:"Show what would be measured, and how long it would take."`
 }
+
+// keeps is what the help of each command that measures says of its files.
+const keeps = `
+
+Beside the document stands its log, of the same name with .log for .json: each run with its figure, and what was refused.
+
+Ctrl-C keeps the cells whose every run was made, and names those that are missing. Where the document has the part
+already, and knows something of a cell that is missing now, it stays as it was: what was measured is then in a file
+beside it, results.interrupted-TIME.json. A second Ctrl-C quits at once: what is in no document yet is lost, and its
+figures are in the log.`
 
 // A task is a part to be measured.
 type task struct {
@@ -40,9 +50,12 @@ type task struct {
 
 func (t *task) name() string { return t.backend + "/" + t.part }
 
-// words are those of a text, between blanks or commas.
-func words(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
+// tree is the clone whose programs are built, which a dry run does without.
+func (m *measuring) tree() (string, error) {
+	if m.DryRun {
+		return "", nil
+	}
+	return repository()
 }
 
 // measure runs tasks and writes their rows into the document.
@@ -56,15 +69,18 @@ func (m *measuring) measure(ctx context.Context, s streams, tasks []task) int {
 		}
 		return 0
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, quits, stop := interruptible(ctx, s)
 	defer stop()
 	here := host.Here().Host(ctx)
+	if err := quits.whole(func() error { return writable(m.Out) }); err != nil {
+		return fail(s, err)
+	}
 	log, err := m.log(tasks)
 	if err != nil {
 		return fail(s, err)
 	}
 	defer func() { _ = log.Close() }()
-	book, err := m.open(ctx, here, tasks)
+	book, err := m.open(ctx, quits, here, tasks)
 	if err != nil {
 		fmt.Fprintf(log, "refused: %v\n", err)
 		return fail(s, err)
@@ -93,13 +109,13 @@ type logFile struct {
 // Close also unlocks it.
 func (f *logFile) Close() error { return errors.Join(f.File.Close(), f.lock.Close()) }
 
+// logName is the name of the log of a document.
+func logName(out string) string { return strings.TrimSuffix(out, filepath.Ext(out)) + logExtension }
+
 // log opens the log, which is kept beside the document. It is locked until it is closed or the process ends: of two that measure
 // into one document the later would write over what the other has measured.
 func (m *measuring) log(tasks []task) (*logFile, error) {
-	if err := writable(m.Out); err != nil {
-		return nil, err
-	}
-	name := strings.TrimSuffix(m.Out, filepath.Ext(m.Out)) + logExtension
+	name := logName(m.Out)
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // The user names the file, for everybody to read.
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the log beside the results: %w", err)
@@ -145,16 +161,6 @@ func without(rows []document.Row) int {
 	return n
 }
 
-func because(ctx context.Context, err error) string {
-	switch {
-	case ctx.Err() != nil:
-		return ": " + document.Interrupted
-	case err != nil:
-		return ": " + err.Error()
-	}
-	return ""
-}
-
 // columns is the width of the terminal that a stream is, or zero.
 func columns(stream io.Writer) int {
 	f, ok := stream.(*os.File)
@@ -172,21 +178,22 @@ func columns(stream io.Writer) int {
 type meters struct {
 	ctx  context.Context //nolint:containedctx // The interrupt that ends the context is what the methods ask for.
 	each [2]*progress.Display
+	over int // how many steps are over
 }
 
-func newMeters(ctx context.Context, errs, log io.Writer) meters {
-	return meters{ctx, [2]*progress.Display{progress.NewDisplay(errs, columns(errs)), progress.NewDisplay(log, 0)}}
+func newMeters(ctx context.Context, errs, log io.Writer) *meters {
+	return &meters{ctx: ctx, each: [2]*progress.Display{progress.NewDisplay(errs, columns(errs)), progress.NewDisplay(log, 0)}}
 }
 
 // Plan implements progress.Meter.
-func (m meters) Plan(steps []progress.Step) {
+func (m *meters) Plan(steps []progress.Step) {
 	for _, d := range m.each {
 		d.Plan(steps)
 	}
 }
 
 // Begin implements progress.Meter.
-func (m meters) Begin(name string) {
+func (m *meters) Begin(name string) {
 	if m.ctx.Err() != nil {
 		return
 	}
@@ -196,16 +203,17 @@ func (m meters) Begin(name string) {
 }
 
 // End implements progress.Meter.
-func (m meters) End(result string) {
+func (m *meters) End(result string) {
 	if m.ctx.Err() != nil {
 		return
 	}
+	m.over++
 	for _, d := range m.each {
 		d.End(result)
 	}
 }
 
-func (m meters) close() {
+func (m *meters) close() {
 	for _, d := range m.each {
 		d.Close()
 	}

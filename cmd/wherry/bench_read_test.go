@@ -71,13 +71,17 @@ func TestBenchShow(t *testing.T) {
 	t.Parallel()
 	r := bench(t, "show", resultsOf(t, 2e9, "6.8"))
 	r.want(t, 0, []string{"Example CPU 9000, amd64", "MEM MATRIX", "wherry v0.3.1, commit a61c723,", " 1 M "}, nil)
+	r = bench(t, "show", resultsOf(t, 2e9, "6.8"), "--only", "payload=64B consumers=1")
+	r.want(t, 0, []string{" 1 M "}, nil)
+	r = bench(t, "show", resultsOf(t, 2e9, "6.8"), "--only", "flow=batch")
+	r.want(t, 2, nil, []string{"no cell has flow=batch; the values are parallel"})
 }
 
 func TestBenchCheck(t *testing.T) {
 	t.Parallel()
 	name := resultsOf(t, 2e9, "6.8")
 	r := bench(t, "check", name)
-	r.want(t, 0, []string{name + " is valid: 1 rows, 0 of them without a value"}, nil)
+	r.want(t, 0, []string{name + " is valid: 1 row, each with a value\n"}, nil)
 	replaced(t, name, `"peak_rss_bytes": 1048576`, `"peak_rss_bytes": 1048577`)
 	replaced(t, name, `"best": 1000000`, `"best": 1000001`)
 	r = bench(t, "check", name)
@@ -88,7 +92,7 @@ func TestBenchCheck(t *testing.T) {
 	})
 	for _, command := range []string{"show", "check"} {
 		r = bench(t, command, filepath.Join(t.TempDir(), "none.json"))
-		r.want(t, 1, nil, []string{"wherry bench: cannot read the results: ", "none.json"})
+		r.want(t, 1, nil, []string{"wherry bench: cannot read the results: ", "none.json", "wherry bench run mem --out ", "bench/results/results.json"})
 	}
 }
 
@@ -99,6 +103,15 @@ func TestBenchCompare(t *testing.T) {
 	r.want(t, 0, []string{"drain wherry parallel 64 B consumers=1 json procs=2", "-20.00%", "p=0.000 n=8+8"}, nil)
 	r = bench(t, "compare", before, resultsOf(t, 2e9, "6.9"))
 	r.want(t, 1, nil, []string{"cannot be compared", "kernel: 6.9, and the host of the document has 6.8"})
+	quickOne := resultsOf(t, 2e9, "6.8")
+	d := read(t, quickOne)
+	d.Backends[0].Matrix.Provenance.Quick = true
+	d.Derive()
+	if err := document.WriteFile(quickOne, d); err != nil {
+		t.Fatal(err)
+	}
+	r = bench(t, "compare", before, quickOne)
+	r.want(t, 0, []string{quickOne + ": mem/matrix is a quick run, whose figures are no results.\n"}, nil)
 	r = bench(t, "compare", before)
 	r.want(t, 2, nil, []string{`expected "<new>"`, "Run 'wherry bench compare --help'"})
 }
@@ -129,6 +142,8 @@ func TestBenchRenders(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			r := bench(t, command, "--in", name, "--out", out, "--check")
 			r.want(t, 1, nil, []string{": is missing\n", out + " is not what " + name + " says"})
+			r = bench(t, command, "--in", name, "--out", name)
+			r.want(t, 2, nil, []string{name + " is a file: --out wants the folder that the files go into"})
 			r = bench(t, command, "--in", name, "--out", out)
 			r.want(t, 0, []string{" files in " + out}, nil)
 			r = bench(t, command, "--in", name, "--out", out, "--check")

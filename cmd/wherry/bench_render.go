@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/wherryhq/wherry/bench/charts"
 	"github.com/wherryhq/wherry/bench/page"
+	"github.com/wherryhq/wherry/bench/quantity"
 	"github.com/wherryhq/wherry/bench/rendered"
 )
 
@@ -18,11 +20,14 @@ type rendering struct {
 
 // write writes files, or checks those that are there. All that have one of the extensions must be made from the document.
 func (r *rendering) write(s streams, files []rendered.File, extensions ...string) int {
+	if info, err := os.Stat(r.Out); err == nil && !info.IsDir() {
+		return misuse(s, fmt.Errorf("%s is a file: --out wants the folder that the files go into", r.Out))
+	}
 	if !r.Check {
 		if err := rendered.Write(r.Out, files); err != nil {
 			return fail(s, err)
 		}
-		fmt.Fprintf(s.out, "%d files in %s\n", len(files), r.Out)
+		fmt.Fprintf(s.out, "%s in %s\n", quantity.Count(len(files), "file"), r.Out)
 		return 0
 	}
 	wrong, err := rendered.Check(r.Out, files, extensions...)
@@ -35,7 +40,7 @@ func (r *rendering) write(s streams, files []rendered.File, extensions ...string
 	if len(wrong) > 0 {
 		return fail(s, fmt.Errorf("%s is not what %s says: leave out --check to write it anew", r.Out, r.In))
 	}
-	fmt.Fprintf(s.out, "%s is what %s says: %d files\n", r.Out, r.In, len(files))
+	fmt.Fprintf(s.out, "%s is what %s says: %s\n", r.Out, r.In, quantity.Count(len(files), "file"))
 	return 0
 }
 

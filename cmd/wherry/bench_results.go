@@ -14,6 +14,7 @@ import (
 
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/host"
+	"github.com/wherryhq/wherry/bench/quantity"
 )
 
 // results is a document on its way to its file.
@@ -22,19 +23,20 @@ type results struct {
 	host     document.Host
 	document *document.Document
 	quick    bool
+	quits    *quitter
 	// aside is whether the file that is there is moved aside before anything is written.
 	aside bool
 }
 
 // open reads the document and refuses, before anything is measured, what could not be put into it.
-func (m *measuring) open(ctx context.Context, here document.Host, tasks []task) (*results, error) {
-	r := &results{name: m.Out, host: here, quick: m.Quick, aside: m.Fresh, document: document.New(here)}
+func (m *measuring) open(ctx context.Context, quits *quitter, here document.Host, tasks []task) (*results, error) {
+	r := &results{name: m.Out, host: here, quick: m.Quick, quits: quits, aside: m.Fresh, document: document.New(here)}
 	if !m.Fresh {
 		d, err := readResults(m.Out)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return nil, fmt.Errorf("%w\nrepair it, write to another file (--out), or begin a new document (--fresh)", err)
+			return nil, fmt.Errorf("%w\nnothing is written into it: write to another file (--out), or begin a new document (--fresh)", err)
 		default:
 			r.document = d
 		}
@@ -64,8 +66,8 @@ func (r *results) fits(ctx context.Context, t *task) error {
 		}
 	}
 	if lost > 0 {
-		return fmt.Errorf("%s has %d cells of %s, and %d of them are not measured now: they would be lost."+
-			" Write to another file (--out), or begin a new document (--fresh)", r.name, len(old.Rows), t.name(), lost)
+		return fmt.Errorf("%s has %s of %s, and %d of them are not measured now: they would be lost."+
+			" Write to another file (--out), or begin a new document (--fresh)", r.name, quantity.Count(len(old.Rows), "cell"), t.name(), lost)
 	}
 	return nil
 }
@@ -88,14 +90,26 @@ func (r *results) measure(ctx context.Context, s streams, log io.Writer, t *task
 	meter.close()
 	part.Rows = rows
 	part.Void()
+	return r.settle(ctx, s, t, part, err, meter.over)
+}
+
+// settle writes what came of a task after so many runs, and says what is missing. err is that of the task.
+func (r *results) settle(ctx context.Context, s streams, t *task, part *document.Part, err error, runs int) int {
+	rows := part.Rows
 	missing, failed := unfinished(rows)
 	if len(rows) == len(missing) {
-		return fail(s, fmt.Errorf("%s: nothing was measured, and nothing is written%s", t.name(), because(ctx, err)))
+		return fail(s, fmt.Errorf("%s: nothing is written: %s", t.name(), r.nothing(ctx, err, runs)))
 	}
-	if len(missing) > 0 && r.part(t) != nil {
-		r.aside = true // It has what is missing now.
-	}
-	if err := r.write(s, t, part); err != nil {
+	into := r.name
+	if lost := unlearned(r.part(t), missing); lost > 0 {
+		aside, failed := r.keepAside(t, part)
+		if failed != nil {
+			return fail(s, failed)
+		}
+		into = aside
+		fmt.Fprintf(s.errs, "%s of %s stays as it was, since it has what was not measured again (%s): what was measured now is kept aside\n",
+			t.name(), r.name, quantity.Count(lost, "cell"))
+	} else if err := r.write(s, t, part); err != nil {
 		return fail(s, err)
 	}
 	for _, cell := range missing {
@@ -104,8 +118,8 @@ func (r *results) measure(ctx context.Context, s streams, log io.Writer, t *task
 	for _, line := range failed {
 		fmt.Fprintf(s.errs, "failed: %s\n", line)
 	}
-	fmt.Fprintf(s.out, "%s is in %s: %d cells, %d of them without a value; see them with: wherry bench show %s\n",
-		t.name(), r.name, len(rows), without(rows), r.name)
+	fmt.Fprintf(s.out, "%s is in %s: %s, %d without a value; see them with: wherry bench show %s\n",
+		t.name(), into, quantity.Count(len(rows), "cell"), without(rows), into)
 	switch {
 	case ctx.Err() != nil:
 		return statusInterrupted
@@ -117,6 +131,45 @@ func (r *results) measure(ctx context.Context, s streams, log io.Writer, t *task
 	return 0
 }
 
+// nothing says why there is no row to write.
+func (r *results) nothing(ctx context.Context, err error, runs int) string {
+	switch {
+	case ctx.Err() != nil && runs > 0:
+		return fmt.Sprintf("interrupted after %s, and no cell had all of its runs; what each came to is in %s",
+			quantity.Count(runs, "run"), logName(r.name))
+	case ctx.Err() != nil:
+		return "interrupted before the first run was over"
+	case err != nil:
+		return err.Error()
+	}
+	return "nothing was measured"
+}
+
+// unlearned is how many cells a part knows something of, a value or a failure, that an interrupt left out this time.
+func unlearned(old *document.Part, missing []document.Cell) int {
+	n := 0
+	for _, cell := range missing {
+		if row := old.Row(cell); row != nil && (row.NotShown == nil || row.NotShown.Code != document.NotMeasured) {
+			n++
+		}
+	}
+	return n
+}
+
+// keepAside writes a part that an interrupt cut short into a document of its own, beside the one in which it would take the
+// place of a part that knows more. It returns that document's name.
+func (r *results) keepAside(t *task, part *document.Part) (string, error) {
+	extension := filepath.Ext(r.name)
+	aside := results{
+		name:     strings.TrimSuffix(r.name, extension) + time.Now().UTC().Format(".interrupted-20060102T150405Z") + extension,
+		host:     r.host,
+		document: document.New(r.host),
+		quits:    r.quits,
+		aside:    true, // Nothing that has that name is written over.
+	}
+	return aside.name, aside.write(streams{errs: io.Discard}, t, part)
+}
+
 // write merges a part and writes the document. What cannot be written is kept elsewhere.
 func (r *results) write(s streams, t *task, part *document.Part) error {
 	if err := r.document.Merge(r.host, t.backend, t.part, part); err != nil {
@@ -125,24 +178,33 @@ func (r *results) write(s streams, t *task, part *document.Part) error {
 	if invalid, ok := errors.AsType[*document.InvalidError](r.document.Validate()); ok {
 		return r.rescue(fmt.Errorf("what was measured is not valid, which is a mistake of the benchmark:\n%w", invalid))
 	}
+	if err := r.quits.whole(func() error { return r.replace(s) }); err != nil {
+		return r.rescue(err)
+	}
+	return nil
+}
+
+// replace writes the document into its file.
+func (r *results) replace(s streams) error {
 	if r.aside {
 		moved, err := document.MoveAside(r.name, time.Now())
 		if err != nil {
-			return r.rescue(err)
+			return err
 		}
 		if moved != "" {
 			fmt.Fprintf(s.errs, "the old document is %s now\n", moved)
 		}
 		r.aside = false
 	}
-	if err := document.WriteFile(r.name, r.document); err != nil {
-		return r.rescue(err)
-	}
-	return nil
+	return document.WriteFile(r.name, r.document)
 }
 
 // rescue keeps what took long to measure and cannot be where it belongs: beside it, or else where temporary files are.
 func (r *results) rescue(why error) error {
+	return r.quits.whole(func() error { return r.rescued(why) })
+}
+
+func (r *results) rescued(why error) error {
 	data, err := document.Encode(r.document)
 	if err != nil {
 		return errors.Join(why, err)
@@ -173,6 +235,9 @@ func writable(name string) error {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write %s: it is no regular file; name one (--out)", name)
+	}
+	if _, err := os.Stat(filepath.Dir(name)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s: make it, or name another file (--out)", filepath.Dir(name))
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {

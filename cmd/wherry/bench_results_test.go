@@ -26,7 +26,7 @@ func TestBenchOut(t *testing.T) {
 		"no name":   {"", "the results document has no name"},
 		"log":       {filepath.Join(dir, "results.log"), "results.log is the name of the log"},
 		"folder":    {folder, "folder.json: it is no regular file"},
-		"no folder": {filepath.Join(dir, "none", "results.json"), "no such file or directory"},
+		"no folder": {filepath.Join(dir, "none", "results.json"), "there is no folder " + filepath.Join(dir, "none") + ": make it, or name another file (--out)"},
 		"device":    {os.DevNull, "it is no regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestBenchVoids(t *testing.T) {
 		Subject: "wherry", Flow: "parallel", Payload: 64, Consumers: 2, Handler: "zero", Codec: "json", Procs: 2,
 	}, document.Live)
 	wrong.Runs[0].PeakRSS = 0
-	r := &results{name: name, host: d.Host, document: document.New(d.Host)}
+	r := &results{name: name, host: d.Host, document: document.New(d.Host), quits: newQuitter(new(bytes.Buffer), nil)}
 	var out, errs bytes.Buffer
 	status := r.measure(t.Context(), streams{out: &out, errs: &errs}, new(bytes.Buffer), &task{
 		backend: "mem", part: document.MatrixPart, origin: host.Part{Procs: 2}, run: func(context.Context, progress.Meter) ([]document.Row, error) {
@@ -105,5 +105,71 @@ func TestBenchVoids(t *testing.T) {
 	rows := read(t, name).Backends[0].Matrix.Rows
 	if rows[0].NotShown != nil || rows[1].NotShown == nil || !strings.Contains(rows[1].NotShown.Text, "peak_rss_bytes: is 0") {
 		t.Errorf("the rows are %+v", rows)
+	}
+}
+
+// TestBenchInterruptedKeepsMore has parts that are cut short, and a document that has such a part already.
+func TestBenchInterruptedKeepsMore(t *testing.T) {
+	t.Parallel()
+	missing := &document.Reason{Code: document.NotMeasured, Text: document.Interrupted}
+	failed := &document.Reason{Code: document.Failed, Text: "of 5000 messages 1 was lost"}
+	row := func(consumers int, reason *document.Reason) document.Row {
+		r := filled(document.Cell{
+			Subject: "wherry", Flow: "parallel", Payload: 64, Consumers: consumers, Handler: "zero", Codec: "json", Procs: 2,
+		}, document.Live)
+		if reason != nil {
+			r.Runs, r.NotShown = nil, reason
+		}
+		return r
+	}
+	for name, test := range map[string]struct {
+		old, fresh []document.Row
+		kept       bool // the old part
+	}{
+		"a value would go":             {[]document.Row{row(1, nil), row(2, nil)}, []document.Row{row(1, nil), row(2, missing)}, true},
+		"a failure would go":           {[]document.Row{row(1, nil), row(2, failed)}, []document.Row{row(1, nil), row(2, missing)}, true},
+		"one value for another":        {[]document.Row{row(1, nil), row(2, missing)}, []document.Row{row(1, missing), row(2, nil)}, true},
+		"it was interrupted there too": {[]document.Row{row(1, nil), row(2, missing)}, []document.Row{row(1, nil), row(2, missing)}, false},
+		"it knows more than before":    {[]document.Row{row(1, missing), row(2, missing)}, []document.Row{row(1, nil), row(2, missing)}, false},
+		"nothing was there":            {nil, []document.Row{row(1, nil), row(2, missing)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := read(t, resultsOf(t, 2e9, "6.8"))
+			name := filepath.Join(t.TempDir(), "results.json")
+			provenance := d.Backends[0].Matrix.Provenance
+			r := &results{name: name, host: d.Host, document: document.New(d.Host), quits: newQuitter(new(bytes.Buffer), nil)}
+			if test.old != nil {
+				old := &document.Part{Rows: test.old, Provenance: provenance}
+				if err := r.write(streams{errs: new(bytes.Buffer)}, &task{backend: "mem", part: document.MatrixPart}, old); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before, _ := os.ReadFile(name)
+			ctx, cancel := context.WithCancel(t.Context())
+			var out, errs bytes.Buffer
+			cancel()
+			provenance.Date = "2026-12-02T05:00:00Z"
+			part := &document.Part{Rows: test.fresh, Provenance: provenance}
+			part.Void()
+			status := r.settle(ctx, streams{out: &out, errs: &errs}, &task{backend: "mem", part: document.MatrixPart}, part, ctx.Err(), 3)
+			after, err := os.ReadFile(name)
+			if err != nil || status != statusInterrupted {
+				t.Fatalf("status %d, %v, said was:\n%s", status, err, errs.String())
+			}
+			aside, err := filepath.Glob(filepath.Join(filepath.Dir(name), "results.interrupted-*Z.json"))
+			if err != nil || test.kept != bytes.Equal(before, after) || test.kept != (len(aside) == 1) {
+				t.Fatalf("the document is as it was: %v, aside is %q, said was:\n%s", bytes.Equal(before, after), aside, errs.String())
+			}
+			if !test.kept {
+				return
+			}
+			if rows := read(t, aside[0]).Backends[0].Matrix.Rows; len(rows) != len(test.fresh) {
+				t.Errorf("%d rows are kept aside, want %d", len(rows), len(test.fresh))
+			}
+			if !strings.Contains(errs.String(), "mem/matrix of "+name+" stays as it was") || !strings.Contains(out.String(), "is in "+aside[0]) {
+				t.Errorf("said was:\n%s%s", errs.String(), out.String())
+			}
+		})
 	}
 }

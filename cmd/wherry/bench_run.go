@@ -16,6 +16,7 @@ import (
 	"github.com/wherryhq/wherry/bench/load"
 	"github.com/wherryhq/wherry/bench/matrix"
 	"github.com/wherryhq/wherry/bench/progress"
+	"github.com/wherryhq/wherry/bench/quantity"
 	"github.com/wherryhq/wherry/bench/versus"
 )
 
@@ -33,18 +34,17 @@ type benchRunCommand struct {
 // Help is shown below the flags' summary.
 func (*benchRunCommand) Help() string {
 	return `Each run is a process of its own. Its values go into a results document, in the place of those that it had for the
-part. A document is of one host, one Go version and one version of Wherry: it is never mixed. Ctrl-C keeps
-the cells that are finished and names those that are missing.
+part. A document is of one host, one Go version and one version of Wherry: it is never mixed.
 
   wherry bench run mem --dry-run
   wherry bench run mem --quick --out quick.json
-  wherry bench run mem --only 'flow=parallel payload=64 consumers=1,2' --out few.json`
+  wherry bench run mem --only 'flow=parallel payload=1KiB consumers=1,2' --out few.json` + keeps
 }
 
 func (c *benchRunCommand) run(ctx context.Context, s streams) int {
 	backend, err := matrix.Named(c.Backend)
 	if err != nil {
-		return fail(s, err)
+		return misuse(s, err)
 	}
 	all := map[string][]matrix.Spec{document.MatrixPart: matrix.Matrix(backend), document.LeversPart: matrix.Levers(backend)}
 	var asked []matrix.Spec
@@ -53,7 +53,7 @@ func (c *benchRunCommand) run(ctx context.Context, s streams) int {
 	}
 	left, err := matrix.Only(asked, c.Only)
 	if err != nil {
-		return fail(s, err)
+		return misuse(s, err)
 	}
 	var tasks []task
 	for _, name := range c.Part {
@@ -121,23 +121,25 @@ type benchCodeCommand struct {
 func (*benchCodeCommand) Help() string {
 	return `What a message costs is the slope between N and 2N messages of a process under valgrind, and of its allocations: no
 other load on the machine changes it. It needs the go command, valgrind, and a clone of the repository to work in.
---only takes names of scenarios, which --dry-run lists.`
+--only takes names of scenarios, which --dry-run lists, in words or with hyphens.
+
+  wherry bench code --dry-run
+  wherry bench code --only 'live, consume-json' --out few.json` + keeps
 }
 
 func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
-	tree, err := repository()
+	scenarios := codecost.Scenarios()
+	named, err := scenariosOf(c.Only, scenarios)
+	if err != nil {
+		return misuse(s, err)
+	}
+	tree, err := c.tree()
 	if err != nil {
 		return fail(s, err)
 	}
-	options := codecost.Options{Tree: tree, Only: words(c.Only)}
+	options := codecost.Options{Tree: tree, Only: named}
 	if c.Quick {
 		options.Runs = 1
-	}
-	scenarios := codecost.Scenarios()
-	for _, name := range options.Only {
-		if !slices.ContainsFunc(scenarios, func(s codecost.Scenario) bool { return s.Name == name }) {
-			return fail(s, fmt.Errorf("there is no scenario %q; --dry-run lists them", name))
-		}
 	}
 	if len(options.Only) > 0 {
 		scenarios = slices.DeleteFunc(scenarios, func(s codecost.Scenario) bool { return !slices.Contains(options.Only, s.Name) })
@@ -153,7 +155,7 @@ func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
 			for _, scenario := range scenarios {
 				fmt.Fprintln(w, scenario.Name)
 			}
-			_, err := fmt.Fprintf(w, "%d scenarios, about %v\n", len(scenarios), options.Expected().Round(time.Second))
+			_, err := fmt.Fprintf(w, "%s, about %v\n", quantity.Count(len(scenarios), "scenario"), options.Expected().Round(time.Second))
 			return err
 		},
 		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
@@ -166,6 +168,29 @@ func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
 	return c.measure(ctx, s, []task{t})
 }
 
+// scenariosOf are the names of the scenarios that a text names, between blanks or commas: with the hyphens that they have, or
+// with blanks in their place. The longest name is meant, as "consume json" before "consume".
+func scenariosOf(text string, all []codecost.Scenario) ([]string, error) {
+	known := func(name string) bool {
+		return slices.ContainsFunc(all, func(s codecost.Scenario) bool { return s.Name == name })
+	}
+	var names []string
+	for group := range strings.SplitSeq(text, ",") {
+		for words := strings.Fields(group); len(words) > 0; {
+			n := len(words)
+			for n > 0 && !known(strings.Join(words[:n], "-")) {
+				n--
+			}
+			if n == 0 {
+				return nil, fmt.Errorf("there is no scenario %q; --dry-run lists them", words[0])
+			}
+			names = append(names, strings.Join(words[:n], "-"))
+			words = words[n:]
+		}
+	}
+	return names, nil
+}
+
 // benchPeersCommand measures peers.
 type benchPeersCommand struct {
 	measuring `embed:""`
@@ -174,15 +199,18 @@ type benchPeersCommand struct {
 // Help is shown below the flags' summary.
 func (*benchPeersCommand) Help() string {
 	return `The programs of the peers are built first, from a clone of the repository to work in: those in Go by the go command,
-those in Rust by cargo. A peer whose tools are missing has that as its reason, and no number.`
+those in Rust by cargo. A peer whose tools are missing has that as its reason, and no number.
+
+  wherry bench peers --dry-run
+  wherry bench peers --only 'method=live consumers=1 procs=2' --out few.json` + keeps
 }
 
 func (c *benchPeersCommand) run(ctx context.Context, s streams) int {
-	tree, err := repository()
-	if err != nil {
-		return fail(s, err)
-	}
 	specs, err := matrix.Only(versus.Cells(), c.Only)
+	if err != nil {
+		return misuse(s, err)
+	}
+	tree, err := c.tree()
 	if err != nil {
 		return fail(s, err)
 	}

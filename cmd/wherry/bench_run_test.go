@@ -36,7 +36,7 @@ func TestBenchRun(t *testing.T) {
 		t.Fatalf("status %d\n%s\n%s", r.status, r.out, r.errs)
 	}
 	part := read(t, out).Backend("mem").Matrix
-	if len(part.Rows) != 2 || !part.Provenance.Quick || !strings.Contains(r.out, "2 cells, 0 of them without a value") {
+	if len(part.Rows) != 2 || !part.Provenance.Quick || !strings.Contains(r.out, "2 cells, 0 without a value") {
 		t.Errorf("%d rows of %+v, and said was:\n%s", len(part.Rows), part.Provenance, r.out)
 	}
 	if log, err := os.ReadFile(strings.TrimSuffix(out, ".json") + ".log"); err != nil || !strings.Contains(string(log), "[2/2] ") {
@@ -79,7 +79,7 @@ func TestBenchRunRefuses(t *testing.T) {
 	}
 	replaced(t, other, `"best": 1000000`, `"best": 1000001`)
 	r = bench(t, quick(other)...)
-	r.want(t, 1, nil, []string{"rows[0].summary.best: is 1000001", "repair it, write to another file (--out)"})
+	r.want(t, 1, nil, []string{"rows[0].summary.best: is 1000001", "nothing is written into it: write to another file (--out)"})
 }
 
 // pull ends a context as soon as a text is written.
@@ -110,7 +110,7 @@ func TestBenchInterrupted(t *testing.T) {
 		return status, p.text.String()
 	}
 	status, errs := interrupted("steps, about")
-	if _, err := os.Stat(out); err == nil || !strings.Contains(errs, "nothing was measured") || status != statusInterrupted {
+	if _, err := os.Stat(out); err == nil || !strings.Contains(errs, "mem/matrix: nothing is written: interrupted before the first run was over") || status != statusInterrupted {
 		t.Errorf("interrupted before anything was measured: status %d, said was:\n%s", status, errs)
 	}
 	status, errs = interrupted("[1/2]")
@@ -133,8 +133,28 @@ func TestBenchInterrupted(t *testing.T) {
 	if r := bench(t, quick(out)...); r.status != 0 {
 		t.Fatal(r.errs)
 	}
-	if _, errs = interrupted("[1/2]"); !strings.Contains(errs, "the old document is "+strings.TrimSuffix(out, "json")) {
-		t.Errorf("the old document is lost:\n%s", errs)
+	whole := read(t, out).Backends[0].Matrix.Seal
+	if _, errs = interrupted("[1/2]"); !strings.Contains(errs, "mem/matrix of "+out+" stays as it was") || read(t, out).Backends[0].Matrix.Seal != whole {
+		t.Errorf("the whole part is gone:\n%s", errs)
+	}
+}
+
+// TestBenchInterruptedLate ends a turn before any of its cells has all of its runs.
+func TestBenchInterruptedLate(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "results.json")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := &pull{at: "[1/", end: cancel}
+	args := []string{"bench", "run", "mem", "--only", "subject=harness", "--out", out}
+	status := run(ctx, args, streams{in: strings.NewReader(""), out: new(bytes.Buffer), errs: p})
+	log := strings.TrimSuffix(out, ".json") + ".log"
+	want := "nothing is written: interrupted after 1 run, and no cell had all of its runs; what each came to is in " + log
+	if status != statusInterrupted || !strings.Contains(p.text.String(), want) {
+		t.Errorf("status %d, said was:\n%s", status, p.text.String())
+	}
+	if data, err := os.ReadFile(log); err != nil || !strings.Contains(string(data), "/s") {
+		t.Errorf("the log does not have the figure: %s, %v", data, err)
 	}
 }
 
@@ -146,21 +166,33 @@ func TestBenchUsage(t *testing.T) {
 		out    []string
 		errs   []string
 	}{
-		"nothing":    {nil, 2, nil, []string{"expected one of"}},
+		"nothing":    {nil, 2, nil, []string{"the commands are run, code, peers, show, check, compare, charts, page\n"}},
+		"unknown":    {[]string{"foo"}, 2, nil, []string{"unexpected argument foo; the commands are run, code, peers, show,"}},
 		"help":       {[]string{"--help"}, 0, []string{"bench run", "bench compare"}, nil},
 		"dry run":    {[]string{"run", "mem", "--dry-run"}, 0, []string{"mem/matrix\n", "mem/levers\n", " cells", "about "}, nil},
 		"part":       {[]string{"run", "mem", "--part", "levers", "--dry-run"}, 0, []string{"mem/levers\n"}, nil},
 		"no part":    {[]string{"run", "mem", "--part", "code"}, 2, nil, []string{`must be one of "matrix","levers"`}},
-		"no backend": {[]string{"run", "kafka"}, 1, nil, []string{`there is no backend "kafka"`}},
-		"only":       {[]string{"run", "mem", "--only", "flow=fly"}, 1, nil, []string{"no cell has flow=fly; the values are"}},
+		"no backend": {[]string{"run", "kafka"}, 2, nil, []string{`there is no backend "kafka"`}},
+		"only":       {[]string{"run", "mem", "--only", "flow=fly"}, 2, nil, []string{"no cell has flow=fly; the values are"}},
 		"code":       {[]string{"code", "--dry-run"}, 0, []string{"mem/code\n", " scenarios, about "}, nil},
 		"no scenario": {
-			[]string{"code", "--only", "nothing"}, 1, nil, []string{`there is no scenario "nothing"; --dry-run lists them`},
+			[]string{"code", "--only", "nothing"}, 2, nil, []string{`there is no scenario "nothing"; --dry-run lists them`},
 		},
-		"peers":    {[]string{"peers", "--dry-run"}, 0, []string{"mem/peers\n", "watermill"}, nil},
-		"no peer":  {[]string{"peers", "--only", "subject=smith"}, 1, nil, []string{"no cell has subject=smith"}},
-		"charts":   {[]string{"charts"}, 2, nil, []string{"missing flags: --out=DIR"}},
-		"bad cell": {[]string{"cell", "--nothing"}, 1, []string{`"none":`}, nil},
+		"scenarios": {
+			[]string{"code", "--only", "consume json, live-2 live", "--dry-run"},
+			0,
+			[]string{"mem/code\nlive\nlive-2\nconsume-json\n3 scenarios, about "},
+			nil,
+		},
+		"scenario":      {[]string{"code", "--only", "live", "--dry-run"}, 0, []string{"\n1 scenario, about "}, nil},
+		"help of code":  {[]string{"code", "--help"}, 0, []string{"wherry bench code --only 'live, consume-json'", "results.interrupted-TIME.json"}, nil},
+		"help of run":   {[]string{"run", "--help"}, 0, []string{"with .log for .json", "cells whose every run was made"}, nil},
+		"help of show":  {[]string{"show", "--help"}, 0, []string{"Default results.json."}, nil},
+		"help of check": {[]string{"check", "--help"}, 0, []string{"Default results.json.", "A seal is a checksum"}, nil},
+		"peers":         {[]string{"peers", "--dry-run"}, 0, []string{"mem/peers\n", "watermill"}, nil},
+		"no peer":       {[]string{"peers", "--only", "subject=smith"}, 2, nil, []string{"no cell has subject=smith"}},
+		"charts":        {[]string{"charts"}, 2, nil, []string{"missing flags: --out=DIR"}},
+		"bad cell":      {[]string{"cell", "--nothing"}, 1, []string{`"none":`}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,4 +200,20 @@ func TestBenchUsage(t *testing.T) {
 			r.want(t, test.status, test.out, test.errs)
 		})
 	}
+}
+
+// TestBenchDryRunWithoutClone lists what would be measured where nothing could be built. It is not parallel, since the working
+// directory is that of the whole process.
+func TestBenchDryRunWithoutClone(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{{"code", "--dry-run"}, {"peers", "--dry-run"}} {
+		r := bench(t, args...)
+		r.want(t, 0, []string{"mem/" + args[0] + "\n"}, nil)
+	}
+	for _, args := range [][]string{{"code"}, {"peers"}} {
+		r := bench(t, args...)
+		r.want(t, 1, nil, []string{"is in no clone of the repository"})
+	}
+	r := bench(t, "code", "--only", "nothing")
+	r.want(t, 2, nil, []string{`there is no scenario "nothing"`})
 }

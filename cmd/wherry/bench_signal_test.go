@@ -43,7 +43,7 @@ func TestBenchSignal(t *testing.T) {
 				}
 			}
 			_ = cmd.Wait()
-			if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || !strings.Contains(said.String(), "nothing was measured") {
+			if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || !strings.Contains(said.String(), "nothing is written") {
 				t.Errorf("status %d, said was:\n%s", status, said.String())
 			}
 			if _, err := os.Stat(filepath.Join(dir, "results.json")); err == nil {

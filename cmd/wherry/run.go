@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -20,6 +22,7 @@ type streams struct {
 // commands are the commands of the command line. Each has a file of its own.
 type commands struct {
 	Help    helpFlag       `help:"Show help." short:"h"`
+	Shown   versionFlag    `help:"Show the version." name:"version"`
 	Demo    demoCommand    `cmd:"" help:"Run an orders service in process and account for every order."`
 	Bench   benchCommand   `cmd:"" help:"Measure Wherry, and read what was measured."`
 	Explain explainCommand `cmd:"" help:"Say what the consumers of a service guarantee, and what a crash does."`
@@ -72,8 +75,33 @@ func misused(s streams, err error) int {
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
 		if node := parse.Context.Selected(); node != nil {
 			name = node.FullPath()
+			if commands := commandsOf(node); len(commands) > 0 {
+				err = fmt.Errorf("%w; the commands are %s", err, strings.Join(commands, ", "))
+			}
 		}
 	}
-	fmt.Fprintf(s.errs, "%s: %v\nRun '%s --help' for how to use it.\n", name, err, name)
+	fmt.Fprintf(s.errs, "%s: %s\nRun '%s --help' for how to use it.\n", name, plainly(err), name)
 	return statusUsage
+}
+
+// commandsOf are those of a group.
+func commandsOf(group *kong.Node) []string {
+	var names []string
+	for _, child := range group.Children {
+		if !child.Hidden {
+			names = append(names, child.Name)
+		}
+	}
+	return names
+}
+
+// negative is what the parser says of a negative number after a flag, which it takes for another flag.
+var negative = regexp.MustCompile(`^(--\S+): expected .* got "(-\d[^"]*)"`)
+
+// plainly is what is wrong with a command line. Numbers of flags are never negative here.
+func plainly(err error) string {
+	if m := negative.FindStringSubmatch(err.Error()); m != nil {
+		return m[1] + " is " + m[2] + ", want 0 or more"
+	}
+	return err.Error()
 }

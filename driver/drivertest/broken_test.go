@@ -237,15 +237,18 @@ func (b broken) harness() Harness {
 }
 
 // failing returns the names of the cases that fail, without those of the engine, those that need hooks which h has not,
-// and those of groups when the same case exists for queues.
+// and those that exist for queues or groups too.
 func failing(t *testing.T, h Harness) []string {
 	t.Helper()
 	found, hooks := probe(t, h)
 	all := Cases()
 	var names []string
 	for _, c := range all {
-		clause, ofGroups := strings.CutPrefix(c.Name, "group/")
-		twice := ofGroups && slices.ContainsFunc(all, func(o Case) bool { return o.Name == "queue/"+clause })
+		kind, clause, _ := strings.Cut(c.Name, "/")
+		twice := slices.ContainsFunc(all, func(o Case) bool {
+			return kind != "queue" && o.Name == "queue/"+clause ||
+				kind == "group-sequence" && (o.Name == "group/"+clause || o.Name == "sequence/"+clause)
+		})
 		engine := strings.Contains(c.Name, "engine/")
 		hookless := slices.ContainsFunc(c.Hooks, func(hook string) bool { return !hooks[hook] })
 		if !c.Applies(found) || hookless || twice || engine {

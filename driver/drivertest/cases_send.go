@@ -66,7 +66,7 @@ func sendCases() []Case {
 func fullControl() driver.Control {
 	at := stampOf
 	return driver.Control{
-		Attempt: 4, Published: at(1), Defers: 7, Deferred: 90 * time.Minute,
+		Attempt: 4, Published: at(1), Defers: 7, Deferred: 90 * time.Minute, Redriven: true,
 		Hold: &driver.HoldData{Topic: "where;it=goes", Group: "gr\u00fcn", Fanout: true, Due: at(2), Hop: at(3)},
 		Failure: &driver.Failure{
 			Topic: "where & when", Group: "g", Reason: "exhausted", First: "first: 100 %\r\n\x00\u2028 ",

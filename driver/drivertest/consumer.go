@@ -72,7 +72,7 @@ func (c *crowd) settle(r *receiver, ds []*driver.Delivery) {
 		for i, d := range ds {
 			switch entry := driver.EntryError(err, i); {
 			case entry == nil:
-				c.ledger.Settled(c.name, names[i])
+				c.ledger.settledLate(c.name, names[i])
 			case errors.Is(entry, driver.ErrRevoked), errors.Is(entry, driver.ErrClosed):
 			default:
 				again = append(again, d)

@@ -85,14 +85,30 @@ func (l *Ledger) Seen(consumer, id string) {
 func (l *Ledger) Settled(consumer, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, t := l.entry(id), l.tally(consumer)
+	if l.settle(consumer, id) {
+		l.tally(consumer).inOrder(l.tally(consumer).lastSettled, l.entry(id))
+	}
+}
+
+// settledLate is Settled where several share the consumer: once a settlement was applied another may receive, and settle, what
+// comes next of the key, before this one is told. The order is seen in what was received.
+func (l *Ledger) settledLate(consumer, id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle(consumer, id)
+}
+
+// settle marks an entry as settled, and reports whether it was not.
+func (l *Ledger) settle(consumer, id string) bool {
+	l.entry(id)
+	t := l.tally(consumer)
 	m := t.mark(l.index[id])
 	if m.settled {
-		return
+		return false
 	}
 	m.settled = true
 	t.settled++
-	t.inOrder(t.lastSettled, e)
+	return true
 }
 
 // Outstanding is the number of records that are confirmed and not yet settled by the consumer.

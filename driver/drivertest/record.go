@@ -119,6 +119,9 @@ func controlDifference(want, got driver.Control) []string {
 		wrong = append(wrong, fmt.Sprintf("%d defers of %v, want %d of %v",
 			got.Defers, got.Deferred, want.Defers, want.Deferred))
 	}
+	if want.Redriven != got.Redriven {
+		wrong = append(wrong, fmt.Sprintf("redriven is %t, want %t", got.Redriven, want.Redriven))
+	}
 	if !samePointed(want.Hold, got.Hold) {
 		wrong = append(wrong, fmt.Sprintf("hold data %+v, want %+v", got.Hold, want.Hold))
 	}

@@ -32,11 +32,12 @@ type Pace struct {
 	most     int           // how many of those take less than wakeTime
 }
 
-// Begin notes that n messages came, which is the begin of their time.
-func (p *Pace) Begin(n int) {
+// Begin notes that n messages came, which is the begin of their time. It returns that.
+func (p *Pace) Begin(n int) time.Time {
 	p.began, p.count = time.Now(), n
 	p.turn++
 	p.alone = p.quick == proven && (p.one < stretched*wakeTime || p.any < stretched*tryTime && p.turn%tryEach == 0)
+	return p.began
 }
 
 // End notes that somebody comes for more, which is the end of their time. Of several calls the first counts.
@@ -80,6 +81,12 @@ func (p *Pace) Share(n, among int) int {
 		return min(n/(2*among), p.most)
 	}
 }
+
+// Late reports whether what was brought last takes longer already than anything quick.
+func (p *Pace) Late() bool { return p.count > 0 && time.Since(p.began) > stretched*slowTime }
+
+// Proven reports whether nothing was slow for long, so that what was brought last began a moment ago.
+func (p *Pace) Proven() bool { return p.quick == proven }
 
 // Slow makes it slow, until it has proven otherwise.
 func (p *Pace) Slow() { p.quick, p.alone = 0, false }

@@ -17,10 +17,11 @@ type layer struct {
 func layers() []layer {
 	return []layer{
 		{"driver", nil},
+		{"driver/gap", nil},
 		{"driver/drivertest/…", []string{".", "codec", "driver", "driver/drivertest/…", "internal/…"}},
 		{"codec/…", nil},
 		{".", []string{"codec", "driver", "internal/…"}},
-		{"mem/…", []string{"driver", "mem/…", "internal/…"}},
+		{"mem/…", []string{"driver", "driver/gap", "mem/…", "internal/…"}},
 		{"middleware/…", []string{".", "codec", "driver", "middleware/…", "internal/…"}},
 		{"flow/…", []string{".", "codec", "driver", "middleware", "flow/…", "internal/…"}},
 		{"health/…", []string{"."}},
@@ -38,9 +39,9 @@ func layers() []layer {
 // checkers are the packages that look at the repository itself. Nothing is built upon them.
 var checkers = []string{"internal/guards", "internal/misuse", "internal/repolint", "internal/surface"}
 
-// backend is the layer of every module that is not named above: the seam and nothing else.
+// backend is the layer of every module that is not named above: the seam, what is made for its drivers, and nothing else.
 func backend(dir string) layer {
-	return layer{dir + "/…", []string{"driver", dir + "/…"}}
+	return layer{dir + "/…", []string{"driver", "driver/gap", dir + "/…"}}
 }
 
 func layersHold(t *Tree) []string {

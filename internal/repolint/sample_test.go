@@ -35,6 +35,9 @@ var samples = []sample{
 	{"layers", "driver on the suite", "driver/a.go: imports example.org/m/driver/drivertest", map[string]string{
 		"driver/a.go": "package driver\n\nimport _ \"example.org/m/driver/drivertest\"\n",
 	}},
+	{"layers", "gap on the seam", "driver/gap/a.go: imports example.org/m/driver,", map[string]string{
+		"driver/gap/a.go": "// Package gap is a sample.\npackage gap\n\nimport _ \"example.org/m/driver\"\n",
+	}},
 	{"layers", "mem on root", "mem/a.go: imports example.org/m,", map[string]string{
 		"mem/a.go": "package mem\n\nimport _ \"example.org/m\"\n",
 	}},

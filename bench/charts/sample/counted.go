@@ -40,7 +40,7 @@ func counted() []document.Row {
 		}
 		row := document.Row{
 			Cell: document.Cell{
-				Subject: matrix.Wherry, Flow: s.name, Payload: payload, Consumers: s.consumers, Workers: 1, Handler: matrix.Zero,
+				Subject: matrix.Wherry, Flow: s.name, Payload: payload, Consumers: s.consumers, Handler: matrix.Zero,
 				Codec: s.codec, Procs: 1,
 			},
 			Method: document.Count, Code: &document.Code{Over: s.over},
@@ -59,7 +59,7 @@ func counted() []document.Row {
 	}
 	return append(rows, document.Row{
 		Cell: document.Cell{
-			Subject: matrix.Wherry, Flow: "sequence", Payload: 64, Consumers: 1, Workers: 1, Handler: matrix.Zero,
+			Subject: matrix.Wherry, Flow: "sequence", Payload: 64, Consumers: 1, Handler: matrix.Zero,
 			Codec: matrix.BytesView, Procs: 1,
 		},
 		Method:   document.Count,

@@ -67,5 +67,6 @@ func peerLoad(c document.Cell) *document.Load {
 			l.PeakLag = l.Published / 4
 		}
 	}
+	thrice(l)
 	return l
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/wherryhq/wherry/bench/codecost"
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/progress"
+	"github.com/wherryhq/wherry/bench/quantity"
 )
 
 func main() {
@@ -193,7 +194,7 @@ func (s *settings) judge(rows, before []document.Row) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("%d findings:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
 	}
-	fmt.Fprintf(os.Stdout, "%d scenarios within their limits\n", len(rows))
+	fmt.Fprintf(os.Stdout, "%s within their limits\n", quantity.Count(len(rows), "scenario"))
 	return nil
 }
 

@@ -1,0 +1,143 @@
+package wherry
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// maxAside is how many keys may be set aside in memory. Past it intake pauses.
+const maxAside = 100_000
+
+var errFollows = errors.New("an earlier message of its key failed for good")
+
+// asides are the keys whose messages go to the dead letters unseen, of all workers of a consumer: a key may go from one to
+// another. Each has a count of those that are there, under Park.
+type asides struct {
+	n    atomic.Int64 // of keys
+	mu   sync.Mutex   // guards the field below
+	keys map[string]int
+}
+
+func (a *asides) full() bool { return a.n.Load() >= maxAside }
+
+// has reports whether a key is set aside.
+func (a *asides) has(key []byte) bool {
+	if a.n.Load() == 0 {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, there := a.keys[string(key)]
+	return there
+}
+
+// add notes that a message of a key goes to the dead letters.
+func (a *asides) add(key []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.keys == nil {
+		a.keys = make(map[string]int)
+	}
+	a.keys[string(key)]++
+	a.n.Store(int64(len(a.keys)))
+}
+
+// back notes that a message of a key came back. With the last of them the key is no longer set aside.
+func (a *asides) back(key []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if left := a.keys[string(key)] - 1; left > 0 {
+		a.keys[string(key)] = left
+	} else {
+		delete(a.keys, string(key))
+	}
+	a.n.Store(int64(len(a.keys)))
+}
+
+// drop forgets a key, which is another consumer's now.
+func (a *asides) drop(key []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.keys, string(key))
+	a.n.Store(int64(len(a.keys)))
+}
+
+// setsAside reports whether a key is set aside when its first fails for good.
+func (s *sequencer) setsAside(n *seqNode) bool {
+	return s.ordered && s.spec.onFailure >= FailAll && len(n.Key()) > 0
+}
+
+// noteAsideLocked notes that the first of a key goes to the dead letters.
+func (s *sequencer) noteAsideLocked(n *seqNode) {
+	if s.setsAside(n) {
+		s.w.r.aside.add(n.Key())
+	}
+}
+
+// asideLocked sends the first of a key that is set aside to the dead letters, and reports whether it does. What was redriven is
+// handled under Park.
+func (s *sequencer) asideLocked(n *seqNode) bool {
+	if !s.setsAside(n) || !s.w.r.aside.has(n.Key()) {
+		return false
+	}
+	d := n.Value.head
+	why := ReasonFollows
+	if s.spec.onFailure == Park {
+		if d.Control.Redriven {
+			s.w.r.aside.back(n.Key())
+			return false
+		}
+		why = ReasonParked
+	}
+	_, m := s.w.giveUp(d, why, errFollows, attemptOf(d)-1)
+	s.w.r.aside.add(n.Key())
+	s.moveLocked(n, m)
+	return true
+}
+
+// relieveLocked sets a key aside whose first is being retried and which has as many as may wait, where the policy would do so in
+// the end: others would have to wait with it.
+func (s *sequencer) relieveLocked(n *seqNode) {
+	k := &n.Value
+	if k.state != keyWaiting || k.shown == nil || k.err == nil || !s.setsAside(n) {
+		return
+	}
+	s.undueLocked(n)
+	_, m := s.w.giveUp(k.shown, ReasonExhausted, k.err, attemptOf(k.shown)-1)
+	s.noteAsideLocked(n)
+	s.moveLocked(n, m)
+}
+
+// crowdedLocked says why no more is received, empty where that is not so.
+func (s *sequencer) crowdedLocked() string {
+	switch {
+	case !s.crampedLocked():
+		return ""
+	case s.crowded > 0 && s.example != nil:
+		return fmt.Sprintf("%d messages of the key %.64q wait for it, and no more are received", s.example.Value.n-1, s.example.Key())
+	case s.crowded > 0:
+		return fmt.Sprintf("as many messages wait as may for %d keys, and no more are received", s.crowded)
+	case s.w.r.aside.full():
+		return fmt.Sprintf("%d keys are set aside, and no more messages are received", s.w.r.aside.n.Load())
+	default:
+		return fmt.Sprintf("%d messages of %d bytes wait for their keys, and no more are received", s.waiting, s.bytes)
+	}
+}
+
+// crowded says why a worker receives no more, empty where none does.
+func (r *running) crowded() string {
+	for _, w := range r.crew.now() {
+		if w.seq == nil {
+			continue
+		}
+		w.mu.Lock()
+		why := w.seq.crowdedLocked()
+		w.mu.Unlock()
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
