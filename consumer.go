@@ -283,8 +283,10 @@ func (c *Consumer) open(ctx context.Context) (*running, error) {
 	return r, nil
 }
 
-// errOwnDeadLetters is a consumer of its own dead letters.
-var errOwnDeadLetters = errors.New("its dead letters would go where they came from: name another topic, or none (NoDeadLetters)")
+// ownDeadLetters is a consumer whose dead letters go to its own topic.
+func ownDeadLetters(topic string) error {
+	return fmt.Errorf("its dead letters would go to %s, where they came from: name another topic, or none (NoDeadLetters)", topic)
+}
 
 // mistakes is everything that is wrong with the declaration.
 func (c *Consumer) mistakes() error {
@@ -292,7 +294,7 @@ func (c *Consumer) mistakes() error {
 		return mistakes("consume", c.spec.name, err)
 	}
 	if c.deadLetterTopic() == c.source.topic.name {
-		return c.fail(fmt.Errorf("%w: %s", errOwnDeadLetters, c.source.topic.name))
+		return c.fail(ownDeadLetters(c.source.topic.name))
 	}
 	return nil
 }

@@ -212,7 +212,7 @@ func explainConsumer(c *Consumer) ConsumerExplanation {
 func (e *explainer) mistakes() []string {
 	err := errors.Join(e.source.err(), errors.Join(e.spec.errs...), e.c.home.Load().wrong())
 	if e.deadLetters() == e.source.topic.name {
-		err = errors.Join(err, errOwnDeadLetters)
+		err = errors.Join(err, ownDeadLetters(e.source.topic.name))
 	}
 	if err == nil {
 		return nil

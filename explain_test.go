@@ -342,7 +342,7 @@ func TestExplainRunners(t *testing.T) {
 		"workers is 0, want at least 1", "wherry: router r: shared options: prefetch is -1, want at least 1",
 	})
 	assert.True(t, strings.Contains(e.String(), "DOES NOT START: workers is 0, want at least 1"), "it says so")
-	wantError(t, errors.New(e.Consumers[2].Mistakes[0]), "its dead letters would go where they came from")
+	wantError(t, errors.New(e.Consumers[2].Mistakes[0]), "its dead letters would go to x, where they came from")
 	assert.Equal(t, wherry.Explain(nil).Others, []string{"nil"})
 
 	var none2 wherry.Source[string]

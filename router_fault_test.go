@@ -47,7 +47,33 @@ func TestRouterAddDuringStopping(t *testing.T) {
 	})
 }
 
-// An Add that is opening when the router stops gives up, and Run does not return before it has closed what it opened.
+// Run does not return before what is being added has been given up, though nothing else is left to do.
+func TestRouterWaitsForAdds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		router := wherry.NewRouter("")
+		r := start(t, router)
+		synctest.Wait()
+		added := make(chan error, 1)
+		go func() {
+			added <- router.Add(t.Context(), hooked(b, "stuck", func(ctx context.Context) error {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				return ctx.Err()
+			}))
+		}()
+		synctest.Wait()
+		began := time.Now()
+		r.mustEnd()
+		assert.Equal(t, time.Since(began), time.Second)
+		assert.Equal(t, router.Names(), []string{})
+		assert.ErrorIs(t, <-added, wherry.ErrStopping)
+	})
+}
+
+// An Add that is opening when the router stops gives up and starts nothing of what it has opened, though there is a message and
+// the broker is emptied.
 func TestRouterStopsDuringAdd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,6 +238,7 @@ func TestRouterPauseStopAdd(t *testing.T) {
 			assert.NoError(t, router.Stop(t.Context(), "p/a"))
 			assert.NoError(t, router.Add(t.Context(), next))
 			synctest.Wait()
+			assert.Equal(t, len(seen.all()), i+1)
 		}
 		assert.Equal(t, seen.all(), []string{"a 0", "a 1"})
 		r.mustEnd()
