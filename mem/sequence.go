@@ -359,7 +359,7 @@ const (
 // trim gives up memory that many keys at once needed, once none is left.
 func (s *strands) trim() {
 	q := s.q
-	if s.n > 0 || q.free.n+len(q.freeLarge) <= keptFree || q.waits() > 0 {
+	if s.keys.Len() > 0 || q.free.n+len(q.freeLarge) <= keptFree || q.waits() > 0 {
 		return
 	}
 	var kept ring

@@ -54,35 +54,3 @@ func TestLapsedLeaseTakesItsKeyAlong(t *testing.T) {
 		t.Errorf("came again: %s, want 012", got)
 	}
 }
-
-// The table finds each key among many, and gets smaller with them.
-func TestStrands(t *testing.T) {
-	t.Parallel()
-	const n = 20_000
-	q := &queue{b: New(Config{})}
-	q.own()
-	s := q.strands
-	for round := range 2 {
-		all := make([]*strand, n)
-		for i := range n {
-			all[i] = s.of(fmt.Appendf(nil, "%d-%d", round, i))
-		}
-		for i, k := range all {
-			if got := s.find(fmt.Appendf(nil, "%d-%d", round, i)); got != k {
-				t.Fatalf("key %d: %v, want %v", i, got, k)
-			}
-		}
-		if s.find([]byte("no key of it")) != nil || s.n != n {
-			t.Errorf("%d strands, want %d", s.n, n)
-		}
-		for i, k := range all {
-			if s.find(fmt.Appendf(nil, "%d-%d", round, i)) != k {
-				t.Fatalf("key %d was lost", i)
-			}
-			s.forget(k)
-		}
-		if s.n != 0 || len(s.buckets) > fewBuckets || s.spares > maxSpareStrands {
-			t.Errorf("%d strands, %d buckets, %d spare", s.n, len(s.buckets), s.spares)
-		}
-	}
-}

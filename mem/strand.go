@@ -1,5 +1,7 @@
 package mem
 
+import "github.com/wherryhq/wherry/internal/keytable"
+
 // A strand is what a queue has of one key: what is ready, in publish order, and who owns it. There is one for as long as
 // anything of the key is ready, in hand, or released with a delay. It is guarded by the queue's mutex.
 //
@@ -8,11 +10,8 @@ package mem
 //	      ▲                        │
 //	      └────────────────────────┘ the owner's tenure ended
 type strand struct {
-	hash  uint64
-	key   []byte  // a copy, in a buffer that the strand's next key uses again
-	chain *strand // the next of its bucket, or of those to be used again
-
-	in         *strandList // the list that it is in; nil while nothing of it may be taken
+	node       *keytable.Node[strand] // which it is the value of
+	in         *strandList            // the list that it is in; nil while nothing of it may be taken
 	prev, next *strand
 
 	first, last *entry  // what is ready, linked by entry.after

@@ -1,123 +1,31 @@
 package mem
 
 import (
-	"bytes"
-	"hash/maphash"
 	"slices"
-)
 
-const (
-	// fewBuckets is the size of a table that is never made smaller, and maxSpareStrands bounds the strands that are kept
-	// to be used again: as many as keys that are in use all the time may need.
-	fewBuckets      = 1 << 10
-	maxSpareStrands = 1 << 10
-	// maxKeptKey is the largest buffer for a key that a spare strand keeps.
-	maxKeptKey = 256
+	"github.com/wherryhq/wherry/internal/keytable"
 )
 
 // strands are what a queue whose receivers own keys has ready, by key. What was sent waits in queue.ready, where senders put
 // it whoever receives, until a receiver comes or is waited for; then it is sorted in, in publish order. It is guarded by the
 // queue's mutex.
-//
-// The table is no map, which would keep its size, and each key that there ever was would cost an allocation.
 type strands struct {
-	q       *queue
-	seed    maphash.Seed
-	buckets []*strand // its length is a power of two
-	n       int       // strands in the buckets
-	spare   *strand   // linked by chain
-	spares  int
-
+	q     *queue
+	keys  keytable.Table[strand]
 	free  strandList // what nobody owns
 	loose ring       // what has no key
 	ready int        // entries in strands and loose
 	turn  bool       // what nobody owns is next
 }
 
-func newStrands(q *queue) *strands {
-	return &strands{q: q, seed: maphash.MakeSeed()}
-}
-
-// find returns the strand of a key, or nil.
-func (s *strands) find(key []byte) *strand {
-	if s.n == 0 {
-		return nil
-	}
-	return s.findIn(key, maphash.Bytes(s.seed, key))
-}
-
-func (s *strands) findIn(key []byte, hash uint64) *strand {
-	for k := s.buckets[hash&uint64(len(s.buckets)-1)]; k != nil; k = k.chain {
-		if k.hash == hash && bytes.Equal(k.key, key) {
-			return k
-		}
-	}
-	return nil
-}
-
 // of returns the strand of a key, which is made where there is none.
 func (s *strands) of(key []byte) *strand {
-	hash := maphash.Bytes(s.seed, key)
-	if s.n > 0 {
-		if k := s.findIn(key, hash); k != nil {
-			return k
-		}
-	}
-	if s.n >= len(s.buckets) {
-		s.resize(max(64, 2*len(s.buckets)))
-	}
-	k := s.spare
-	if k == nil {
-		k = &strand{}
-	} else {
-		s.spare = k.chain
-		s.spares--
-	}
-	k.hash = hash
-	k.key = append(k.key[:0], key...)
-	s.link(k)
-	s.n++
-	return k
+	n := s.keys.Of(key)
+	n.Value.node = n
+	return &n.Value
 }
 
-func (s *strands) link(k *strand) {
-	b := &s.buckets[k.hash&uint64(len(s.buckets)-1)]
-	k.chain, *b = *b, k
-}
-
-func (s *strands) resize(n int) {
-	old := s.buckets
-	s.buckets = make([]*strand, n)
-	for _, k := range old {
-		for k != nil {
-			next := k.chain
-			s.link(k)
-			k = next
-		}
-	}
-}
-
-// forget takes a strand of which nothing is left out of the table.
-func (s *strands) forget(k *strand) {
-	b := &s.buckets[k.hash&uint64(len(s.buckets)-1)]
-	for *b != k {
-		b = &(*b).chain
-	}
-	*b, k.chain = k.chain, nil
-	s.n--
-	if s.spares < maxSpareStrands {
-		if cap(k.key) > maxKeptKey {
-			k.key = nil
-		}
-		k.chain, s.spare = s.spare, k
-		s.spares++
-	}
-	if len(s.buckets) > fewBuckets && s.n < len(s.buckets)/8 {
-		s.resize(len(s.buckets) / 2)
-	}
-}
-
-// place puts a strand into the list in which it belongs, behind the others where it was not in it, or forgets it.
+// place puts a strand into the list in which it belongs, behind the others where it was not in it, or forgets it when nothing of its key is left.
 func (s *strands) place(k *strand) {
 	var to *strandList
 	switch {
@@ -125,7 +33,7 @@ func (s *strands) place(k *strand) {
 		if k.in != nil {
 			k.in.remove(k)
 		}
-		s.forget(k)
+		s.keys.Remove(k.node)
 		return
 	case k.first == nil, k.held > 0:
 	case k.owner == nil:
@@ -246,12 +154,12 @@ func (s *strands) remove(e *entry) bool {
 		s.uncounted(e)
 		return true
 	}
-	k := s.find(e.delivery.Key)
-	if k == nil || !k.remove(e) {
+	n := s.keys.Get(e.delivery.Key)
+	if n == nil || !n.Value.remove(e) {
 		return false
 	}
 	s.uncounted(e)
-	s.place(k)
+	s.place(&n.Value)
 	return true
 }
 
@@ -260,18 +168,17 @@ func (s *strands) each(f func(*entry)) {
 	for i := range s.loose.n {
 		f(s.loose.at(i))
 	}
-	for _, k := range s.buckets {
-		for ; k != nil; k = k.chain {
-			for e := k.first; e != nil; e = e.after {
-				f(e)
-			}
+	s.keys.All(func(n *keytable.Node[strand]) bool {
+		for e := n.Value.first; e != nil; e = e.after {
+			f(e)
 		}
-	}
+		return true
+	})
 }
 
 // own has the receivers of a queue own keys from now on. The caller holds the lock, and nothing is in hand.
 func (q *queue) own() {
-	q.strands = newStrands(q)
+	q.strands = &strands{q: q}
 	for i := range q.delay.heap {
 		if e := q.delay.heap[i].e; !e.delayed {
 			q.strands.hold(e)

@@ -46,7 +46,10 @@ func (t *Table[V]) Get(key []byte) *Node[V] {
 	if t.n == 0 {
 		return nil
 	}
-	hash := maphash.Bytes(t.seed, key)
+	return t.get(key, maphash.Bytes(t.seed, key))
+}
+
+func (t *Table[V]) get(key []byte, hash uint64) *Node[V] {
 	for n := t.buckets[hash&uint64(len(t.buckets)-1)]; n != nil; n = n.next {
 		if n.hash == hash && bytes.Equal(n.key, key) {
 			return n
@@ -57,18 +60,40 @@ func (t *Table[V]) Get(key []byte) *Node[V] {
 
 // Add returns a node for a copy of a key that is not in the table. Its value is zero.
 func (t *Table[V]) Add(key []byte) *Node[V] {
+	if t.buckets == nil {
+		t.begin()
+	}
+	return t.add(key, maphash.Bytes(t.seed, key))
+}
+
+// begin makes a table that never had a key ready for one.
+func (t *Table[V]) begin() {
+	t.seed = maphash.MakeSeed()
+	t.resize(leastBuckets)
+}
+
+func (t *Table[V]) add(key []byte, hash uint64) *Node[V] {
 	if t.n == len(t.buckets) {
-		if t.buckets == nil {
-			t.seed = maphash.MakeSeed()
-		}
-		t.resize(max(2*len(t.buckets), leastBuckets))
+		t.resize(2 * len(t.buckets))
 	}
 	n := t.Loose()
 	n.key = append(n.key[:0], key...)
-	n.hash, n.in = maphash.Bytes(t.seed, key), true
+	n.hash, n.in = hash, true
 	t.link(n)
 	t.n++
 	return n
+}
+
+// Of returns the node of a key, which is added where there is none.
+func (t *Table[V]) Of(key []byte) *Node[V] {
+	if t.buckets == nil {
+		t.begin()
+	}
+	hash := maphash.Bytes(t.seed, key)
+	if n := t.get(key, hash); n != nil {
+		return n
+	}
+	return t.add(key, hash)
 }
 
 // Loose returns a node that has no key and is not in the table. Remove takes it back.

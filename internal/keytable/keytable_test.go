@@ -25,11 +25,13 @@ func TestAgainstAMap(t *testing.T) {
 			}
 			switch {
 			case n == nil:
-				n = table.Add([]byte(key))
+				n = table.Of([]byte(key))
 				if n.Value != 0 {
 					t.Fatalf("seed %d: a new key has the value %d", seed, n.Value)
 				}
 				n.Value, want[key] = step+1, step+1
+			case table.Of([]byte(key)) != n:
+				t.Fatalf("seed %d: %q has a second node", seed, key)
 			case r.IntN(2) == 0:
 				table.Remove(n)
 				delete(want, key)
