@@ -128,7 +128,8 @@ type Scaled struct {
 }
 
 // WorkerLost is a worker whose receiver ended for good while the broker did not, or one that could not be opened while the
-// consumer runs. The others go on, and one is opened in its place after Next.
+// consumer runs. The others go on, and one is opened in its place after Next. What a receiver that ended had brought comes
+// again: the contexts of its handlers have ended with [ErrRevoked].
 type WorkerLost struct {
 	Origin
 	Err  error

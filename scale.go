@@ -137,6 +137,9 @@ func (s *scaleSpec) fill() {
 // fillWorkers sets the number of workers at the start, and checks that it can change if it is to.
 func (c *consumeSpec) fillWorkers(s *sourceSpec) {
 	c.workers = max(c.workers, 1)
+	if s.manner == broadcasting && (c.workers > 1 || c.scale != nil) {
+		c.failf("a broadcast has one worker: each is a reader, so that the handler would see every message once for each")
+	}
 	if c.scale == nil {
 		return
 	}

@@ -23,6 +23,7 @@ type crew struct {
 	tended  bool       // somebody sees to those that were lost
 	frozen  bool       // nobody is added any more: the run stops
 	lost    []loss     // not yet seen to
+	owing   int        // of a sequence that were lost and have handlers at work: none is opened in their place before
 	err     error      // why one is missing; nil when none is, or is only being opened
 	since   time.Time  // when the first of those that are missing was
 }
@@ -148,6 +149,21 @@ func (c *crew) takeLost() []loss {
 	lost := c.lost
 	c.lost = nil
 	return lost
+}
+
+// owe notes that a lost worker has the keys of a sequence with its handlers, or that it has them no more.
+func (c *crew) owe(n int) {
+	c.mu.Lock()
+	c.owing += n
+	c.mu.Unlock()
+	c.poke()
+}
+
+// due is how many workers are missing and may be opened.
+func (c *crew) due() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.want - c.activeLocked() - c.owing
 }
 
 // trouble notes why a worker is missing.

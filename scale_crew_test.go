@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/codec"
 	"github.com/wherryhq/wherry/driver"
 	"github.com/wherryhq/wherry/internal/assert"
 	"github.com/wherryhq/wherry/mem"
@@ -177,6 +178,69 @@ func TestEndedWorkerIsReplaced(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		assert.Equal(t, len(log.all()), 10)
+		r.mustEnd()
+	})
+}
+
+// The handlers of a receiver that ended learn that their messages go to others, and a failure that follows is no attempt.
+func TestEndedWorkerTellsItsHandlers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newTold(t)
+		var log calls
+		c := wherry.Consume(wherry.Queue(b, orders), func(ctx context.Context, m *wherry.Message[order]) wherry.Outcome {
+			log.add("attempt %d", m.Attempt())
+			if len(log.all()) > 1 {
+				return wherry.Ack()
+			}
+			<-ctx.Done()
+			log.add("%v", context.Cause(ctx))
+			return wherry.Retry(ctx.Err())
+		}, wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 1}), wherry.Concurrency(2))
+		r := start(t, c)
+		publish(t, b, orders, order{ID: 1})
+		synctest.Wait()
+		b.kill(t, 0)
+		time.Sleep(time.Second)
+		got := log.all()
+		assert.Equal(t, len(got), 3)
+		for _, want := range []string{"attempt 1", wherry.ErrRevoked.Error()} {
+			assert.True(t, strings.Contains(strings.Join(got, ", "), want), strings.Join(got, ", "))
+		}
+		r.mustEnd()
+		assert.Equal(t, depthOf(t, b.Broker, "orders.dlq"), 0)
+	})
+}
+
+// In a sequence no message of a key starts in the place of an ended worker before that one's handler has returned.
+func TestEndedWorkerKeepsItsKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newTold(t)
+		steps := wherry.NewKeyedTopic("steps", codec.JSON[order]{}, func(dst []byte, o *order) []byte {
+			return append(dst, o.Text...)
+		})
+		var log calls
+		var inside atomic.Int64
+		c := wherry.Consume(wherry.Sequence(b, steps), func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
+			log.add("%d", m.Value.ID)
+			assert.True(t, inside.Add(1) == 1, "two of a key at once")
+			time.Sleep(10 * time.Second) // whatever its context says
+			inside.Add(-1)
+			return wherry.Ack()
+		}, wherry.Concurrency(4))
+		r := start(t, c)
+		publish(t, b, steps, order{ID: 1, Text: "k"}, order{ID: 2, Text: "k"}, order{ID: 3, Text: "k"})
+		time.Sleep(time.Second)
+		b.kill(t, 0)
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, len(b.openedAt()), 1)
+		assert.Equal(t, c.Health().State, wherry.StateAway)
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, len(b.openedAt()), 2)
+		time.Sleep(time.Minute)
+		assert.Equal(t, log.all(), []string{"1", "1", "2", "3"})
+		assert.Equal(t, c.Health().State, wherry.StateRunning)
 		r.mustEnd()
 	})
 }

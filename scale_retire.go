@@ -12,9 +12,13 @@ import (
 const lastMovesPoll = 20 * time.Millisecond
 
 // retire stops one worker in order while the others go on: it receives nothing more, what no handler has touched goes
-// back, handlers in hand return in their own time, and what they decided is settled. If the run stops meanwhile, that
-// stops it together with the others.
-func (r *running) retire(w *worker, why string) {
+// back, handlers in hand return in their own time, and what they decided is settled. Of one that was lost nothing can be
+// settled any more. If the run stops meanwhile, that stops it together with the others.
+func (r *running) retire(w *worker, lost bool) {
+	why := "its worker is removed"
+	if lost {
+		why = "its receiver ended"
+	}
 	w.quit()
 	w.end(why)
 	select {
@@ -22,7 +26,10 @@ func (r *running) retire(w *worker, why string) {
 	case <-r.crew.ending:
 		return
 	}
-	if !r.moveLast(w) {
+	if lost && w.seq != nil {
+		r.crew.owe(-1)
+	}
+	if !lost && !r.moveLast(w) {
 		return
 	}
 	last := time.AfterFunc(max(r.c.spec.drain, settleTimeout), w.endSettling)
@@ -37,6 +44,18 @@ func (r *running) retire(w *worker, why string) {
 		r.emit(back)
 	}
 	r.crew.remove(w, handled)
+}
+
+// lose ends the contexts of the worker's handlers: its receiver ended, so that what they have goes to others.
+func (w *worker) lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.recallAllLocked()
+	for _, l := range w.lanes {
+		if l.busyLocked() {
+			l.lose()
+		}
+	}
 }
 
 // moveLast waits for the copies that a leaving worker still has to make, up to the drain time. Originals of those that are

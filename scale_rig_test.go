@@ -60,7 +60,18 @@ func (b *toldBroker) OpenQueue(ctx context.Context, s driver.Source) (driver.Rec
 	if b.refuse != nil {
 		return nil, b.refuse
 	}
-	r, err := b.Broker.OpenQueue(ctx, s)
+	return b.keep(b.Broker.OpenQueue(ctx, s))
+}
+
+// OpenSequence implements [driver.Sequencer].
+func (b *toldBroker) OpenSequence(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opens = append(b.opens, time.Now())
+	return b.keep(b.Broker.OpenSequence(ctx, s))
+}
+
+func (b *toldBroker) keep(r driver.Receiver, err error) (driver.Receiver, error) {
 	if err != nil {
 		return nil, err
 	}

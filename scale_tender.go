@@ -55,7 +55,11 @@ func (t *tender) replace(lost []loss) {
 	wait := t.pause(0)
 	for _, l := range lost {
 		t.tell(l.err, wait)
-		t.beside.Go(func() { t.r.retire(l.w, "its receiver ended") })
+		l.w.lose()
+		if l.w.seq != nil {
+			t.r.crew.owe(1)
+		}
+		t.beside.Go(func() { t.r.retire(l.w, true) })
 	}
 }
 
@@ -87,13 +91,16 @@ func (t *tender) match() time.Duration {
 	c := &t.r.crew
 	for t.intake.Err() == nil && !t.r.isFailed() {
 		if w := c.pick(); w != nil {
-			t.beside.Go(func() { t.r.retire(w, "its worker is removed") })
+			t.beside.Go(func() { t.r.retire(w, false) })
 			continue
 		}
 		if run, want, _ := c.state(); run == want {
 			if after := c.complete(); after > 0 {
 				t.r.emit(&WorkerBack{Origin: t.r.origin, After: after})
 			}
+			return 0
+		}
+		if c.due() <= 0 {
 			return 0
 		}
 		if wait := time.Until(t.again); wait > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/codec"
 	"github.com/wherryhq/wherry/driver"
 	"github.com/wherryhq/wherry/internal/assert"
 )
@@ -105,5 +106,14 @@ func TestBacklogScaler(t *testing.T) {
 			t.Parallel()
 			assert.Equal(t, c.by.Scale(c.s), c.want)
 		})
+	}
+}
+
+func TestBroadcastHasOneWorker(t *testing.T) {
+	t.Parallel()
+	news := wherry.NewTopic("news", codec.JSON[order]{}, wherry.Fanout())
+	for _, opt := range []wherry.ConsumeOption{wherry.Workers(2), wherry.WorkersBetween(1, 2)} {
+		err := wherry.Consume(wherry.Broadcast(newMem(t), news), done, opt).Run(t.Context())
+		assert.True(t, err != nil && strings.Contains(err.Error(), "a broadcast has one worker"), fmt.Sprint(err))
 	}
 }
