@@ -45,32 +45,60 @@ func versus(d *document.Document, b *document.Backend, family, title, one, other
 	}
 	differ, alike := differing(s.cells(), flow, variant)
 	f := s.figure(family, b.Name+"-"+family, title, append([]field{flow}, differ...), alike)
-	f.Sub = sentence(f.Sub, "Marks are medians with the range of the runs; the number is "+other+" over "+one+".")
-	f.Table = Table{Head: []string{"cell", one + ", msg/s", other + ", msg/s", other + " over " + one}}
+	f.Sub = sentence(f.Sub, "Marks are medians with the range of the runs; the number is "+other+" over "+one+
+		", the median over the rounds of the ratio in each. "+apartMark+" is that of the medians, where cells were not measured in turn.")
+	f.Table = Table{Head: []string{"cell", one + ", msg/s", other + ", msg/s", other + " over " + one, "low", "high", "rounds"}}
 	body := &bars{legend: []string{one, other}}
 	var values []float64
 	var span extent
 	for _, p := range both {
 		name := label(&p.one.Cell, differ)
 		if p.one.Summary == nil || p.other.Summary == nil {
-			f.Table.Rows = append(f.Table.Rows, []string{name, medianOf(p.one), medianOf(p.other), "n/s"})
+			f.Table.Rows = append(f.Table.Rows, []string{name, medianOf(p.one), medianOf(p.other), "n/s", "", "", ""})
 			continue
 		}
-		ratio := p.other.Summary.Median / p.one.Summary.Median
-		span.add(ratio)
+		ratio, text := s.over(p)
+		if ratio != nil {
+			span.add(ratio.Median)
+		}
 		a, c := spread(p.one.Summary, 0), spread(p.other.Summary, 1)
 		values = append(values, a.low, a.high, c.low, c.high)
-		body.rows = append(body.rows, bar{label: name, readings: []reading{a, c}, value: quantity.Times(ratio)})
-		f.Table.Rows = append(f.Table.Rows, []string{name, medianOf(p.one), medianOf(p.other), quantity.Times(ratio)})
+		body.rows = append(body.rows, bar{label: name, readings: []reading{a, c}, value: text})
+		f.Table.Rows = append(f.Table.Rows, append([]string{name, medianOf(p.one), medianOf(p.other), text}, intervalOf(ratio)...))
 	}
 	if len(values) == 0 {
 		return []Figure{f.refused(s.where(func(r *document.Row) bool { return r.Flow == other }))}
 	}
 	body.x = valueAxis("messages per second", quantity.Rate, values)
 	f.body = body
-	f.Findings = []string{fmt.Sprintf("Over %s, %s reached %s of the rate of %s.",
-		quantity.Count(len(body.rows), "cell"), other, quantity.Span(span.low, span.high, quantity.Times), one)}
+	if !span.some {
+		f.Findings = []string{fmt.Sprintf("No cell of %s was measured in turn with that of %s, so nothing can be said of their ratio.", other, one)}
+		return []Figure{f}
+	}
+	f.Findings = []string{fmt.Sprintf("Over %s that were measured in turn, %s reached %s of the rate of %s.",
+		quantity.Count(span.values, "cell"), other, quantity.Span(span.low, span.high, quantity.Times), one)}
 	return []Figure{f}
+}
+
+// apartMark is before a ratio of medians of cells that were not measured in turn, in which is what the machine did meanwhile.
+const apartMark = "~"
+
+// over is the ratio of the rounds that a pair has in common, nil where it has none, and how it is written.
+func (s selection) over(p pair) (*document.Ratio, string) {
+	for i := range s.part.Ratios {
+		if r := &s.part.Ratios[i]; r.Of == p.other.Cell && r.To == p.one.Cell {
+			return r, quantity.Times(r.Median)
+		}
+	}
+	return nil, apartMark + quantity.Times(p.other.Summary.Median/p.one.Summary.Median)
+}
+
+// intervalOf is the interval of a ratio, and of how many rounds it is.
+func intervalOf(r *document.Ratio) []string {
+	if r == nil {
+		return []string{"", "", ""}
+	}
+	return []string{quantity.Times(r.Low), quantity.Times(r.High), quantity.Whole(float64(r.Rounds))}
 }
 
 func spread(s *document.Summary, series int) reading {
@@ -148,9 +176,11 @@ func signed(ns float64) string {
 type extent struct {
 	low, high float64
 	some      bool
+	values    int
 }
 
 func (e *extent) add(v float64) {
+	e.values++
 	if !e.some {
 		e.low, e.high, e.some = v, v, true
 	}

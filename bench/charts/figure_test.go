@@ -101,7 +101,7 @@ func TestFiguresShowEveryCell(t *testing.T) {
 	}
 	for _, note := range []string{
 		"n/s: dead letter: window too short, 0.62 s, and a second is the least.",
-		"n/s: sequence: unsupported, sequences: consuming in order by key.",
+		"n/s: pipeline: unsupported, flows: a pipeline of steps.",
 	} {
 		if !slices.Contains(f.Notes, note) {
 			t.Errorf("no note is %q; the notes are %q", note, f.Notes)
@@ -149,7 +149,7 @@ func TestPairsAreNotPassedOver(t *testing.T) {
 func TestFindingsContainEveryRow(t *testing.T) {
 	t.Parallel()
 	f := named(t, Figures(sample.Document()), "mem-batch")
-	found := regexp.MustCompile(`^Over (\d+) cells, batch reached ([\d.]+)× to ([\d.]+)× of the rate of parallel\.$`).
+	found := regexp.MustCompile(`^Over (\d+) cells that were measured in turn, batch reached ([\d.]+)× to ([\d.]+)× of the rate of parallel\.$`).
 		FindStringSubmatch(strings.Join(f.Findings, "\n"))
 	if found == nil {
 		t.Fatalf("the findings are %q, want the range of the ratio", f.Findings)
@@ -157,7 +157,7 @@ func TestFindingsContainEveryRow(t *testing.T) {
 	low, high := number(t, found[2]), number(t, found[3])
 	rows := 0
 	for _, row := range f.Table.Rows {
-		if ratio, ok := strings.CutSuffix(row[len(row)-1], "×"); ok {
+		if ratio, ok := strings.CutSuffix(row[3], "×"); ok {
 			rows++
 			if v := number(t, ratio); v < low || v > high {
 				t.Errorf("%s: the ratio %v is outside %v to %v", row[0], v, low, high)
@@ -166,6 +166,36 @@ func TestFindingsContainEveryRow(t *testing.T) {
 	}
 	if want := strconv.Itoa(rows); found[1] != want || rows == 0 {
 		t.Errorf("the finding is over %s cells, want the %s of the table", found[1], want)
+	}
+}
+
+// TestVersusIsOfOneTurn has a ratio that is not the quotient of the medians, and a document that was not measured in turn.
+func TestVersusIsOfOneTurn(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]string{"mem-batch": matrix.Batch, "mem-sequenced": matrix.Sequence} {
+		d := sample.Document()
+		m := d.Backends[0].Matrix
+		for i := range m.Ratios {
+			if r := &m.Ratios[i]; r.Of.Flow == other && r.To.Flow == matrix.Parallel {
+				r.Low, r.Median, r.High, r.Rounds = 7, 8, 9, 3
+			}
+		}
+		f := named(t, Figures(d), name)
+		for _, row := range f.Table.Rows {
+			if !slices.Equal(row[3:], []string{"8×", "7×", "9×", "3"}) {
+				t.Errorf("%s: %q, want the ratio of the rounds", name, row)
+			}
+		}
+		m.Ratios = nil
+		f = named(t, Figures(d), name)
+		if want := "No cell of " + other + " was measured in turn with that of parallel, so nothing can be said of their ratio."; !slices.Contains(f.Findings, want) {
+			t.Errorf("%s: the findings are %q", name, f.Findings)
+		}
+		for _, row := range f.Table.Rows {
+			if !strings.HasPrefix(row[3], "~") || strings.Join(row[4:], "") != "" {
+				t.Errorf("%s: %q, want the mark of cells that were measured apart", name, row)
+			}
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func TestScenarios(t *testing.T) {
 func TestCount(t *testing.T) { //nolint:paralleltest // What stands in for valgrind is told by the environment.
 	p := fakeProgram(t, 700, 500_000, 2)
 	o := Options{Runs: 2}.withDefaults()
-	some, err := find([]string{"live", "channel", "sequence"})
+	some, err := find([]string{"live", "channel", "flow"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestCount(t *testing.T) { //nolint:paralleltest // What stands in for valgr
 	}
 	part := document.Part{Rows: rows}
 	part.Derive()
-	if len(rows) != 3 || rows[0].Flow != "channel" || rows[1].Flow != "live" || rows[2].Flow != "sequence" {
+	if len(rows) != 3 || rows[0].Flow != "channel" || rows[1].Flow != "live" || rows[2].Flow != "flow" {
 		t.Fatalf("got rows %+v", rows)
 	}
 	live := part.Rows[1].Code
@@ -61,7 +61,7 @@ func TestCount(t *testing.T) { //nolint:paralleltest // What stands in for valgr
 		t.Errorf("live: got run %+v", r)
 	}
 	if missing := rows[2].NotShown; missing == nil || missing.Code != document.Unsupported {
-		t.Errorf("sequence: got %+v, want unsupported", missing)
+		t.Errorf("flow: got %+v, want unsupported", missing)
 	}
 }
 

@@ -89,6 +89,7 @@ func Scenarios() []Scenario {
 		bytesScenario("publish", "publish", "hand"),
 		bytesScenario("publish-all", "publish-all", "publish"),
 		bytesScenario("batch", "batch", "consume"),
+		bytesScenario("sequence", "sequence", "consume"),
 		bytesScenario("reply", "reply", "consume"),
 		bytesScenario("redelivery", "redelivery", "live"),
 		bytesScenario("consume-4", "consume", "consume").concurrent(4),
@@ -118,12 +119,9 @@ func Scenarios() []Scenario {
 			jsonScenario(c, "batch-"+c, "batch", "consume-"+c),
 		)
 	}
-	for _, name := range []string{"sequence", "flow"} {
-		s := bytesScenario(name, "", "")
-		s.Missing = name + "s are not there yet"
-		all = append(all, s)
-	}
-	return all
+	flow := bytesScenario("flow", "", "")
+	flow.Missing = "flows are not there yet"
+	return append(all, flow)
 }
 
 // find returns the scenarios with the given names, or all of them for none, in the order of [Scenarios].

@@ -86,8 +86,11 @@ func (c *counted[T]) single() wherry.Handler[T] {
 // batch handles many at a time. Its lanes are held after the first batch, all of which has been decoded by then.
 func (c *counted[T]) batch() wherry.BatchHandler[T] {
 	lanes := ledger.NewFinder[wherry.MessageBatch[T]](func() *ledger.Lane { return c.ledger.Lane(nil) })
-	return func(_ context.Context, b *wherry.MessageBatch[T]) wherry.Outcome {
+	return func(ctx context.Context, b *wherry.MessageBatch[T]) wherry.Outcome {
 		lane := lanes.Lane(b)
+		if c.work != nil {
+			c.work(ctx, c.id(&b.Message(0).Value))
+		}
 		var at int64
 		if c.clock != nil {
 			at = c.clock()

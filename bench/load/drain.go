@@ -15,6 +15,9 @@ import (
 // drain measures windows: it publishes the corpus with no consumer, starts the consumers, holds a barrier until every handler
 // has a message, and measures from there until the last message was handled.
 func drain[T any](ctx context.Context, s *stage, b body[T]) Report {
+	if s.spec.Poisoned {
+		return repeated(&s.order, func(bool) Report { return poisonedOnce(ctx, s, &b) })
+	}
 	if s.spec.Flow != matrix.DeadLetter {
 		d := drains[T]{sourceOf(s, &b, b.codec), b.id, s.place()}
 		return repeated(&s.order, func(first bool) Report { return drained(ctx, s, &b, d, first) })

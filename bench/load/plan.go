@@ -89,7 +89,7 @@ func newCell(s matrix.Spec, quick bool) *cell {
 	c := &cell{spec: s, window: matrix.Window, shortest: matrix.Shortest}
 	if s.Method == document.Drain {
 		c.least = matrix.Shortest
-		if s.Handler == matrix.Zero {
+		if matrix.Sliced(s.Handler) {
 			c.window = matrix.Slice
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // repeated makes one run of as many windows as the order asks for. Where handlers take their time nobody would see whether the
 // process is cold.
 func repeated(o *Order, once func(first bool) Report) Report {
-	windows := ledger.NewWindows(o.Least, o.Least > 0 && o.Spec.Handler == matrix.Zero)
+	windows := ledger.NewWindows(o.Least, o.Least > 0 && matrix.Sliced(o.Spec.Handler))
 	extra := document.Extra{}
 	for first := true; windows.More(); first = false {
 		r := once(first)

@@ -190,6 +190,9 @@ func (c *cell) learn(run *document.Run) {
 	if c.spec.MaxBodies > 0 {
 		most = min(most, float64(c.spec.MaxBodies)/float64(c.spec.Payload+envelope))
 	}
+	if c.spec.Most > 0 {
+		most = min(most, float64(c.spec.Most))
+	}
 	c.messages = max(1, int(min(want, most)))
 	c.messages += (c.perCall() - c.messages%c.perCall()) % c.perCall() // The last batch is a full one, if it can be.
 }

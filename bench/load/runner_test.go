@@ -83,7 +83,7 @@ func cells(t *testing.T, filter string) []matrix.Spec {
 func TestRoundsAreInTurn(t *testing.T) {
 	t.Parallel()
 	s, m := &scripted{}, &steps{}
-	specs := cells(t, "method=drain flow=parallel payload=64 consumers=1,2 codec=json prefetch=0")
+	specs := cells(t, "method=drain flow=parallel payload=64 consumers=1,2 codec=json prefetch=0 handler=zero")
 	rows, err := Run(t.Context(), Plan{Backend: "mem", Specs: specs, measure: s.measure}, m)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestRoundsAreInTurn(t *testing.T) {
 func TestNoRatioAcrossTurns(t *testing.T) {
 	t.Parallel()
 	s := &scripted{}
-	specs := cells(t, "method=drain flow=parallel,group payload=64 consumers=1,2 codec=json prefetch=0")
+	specs := cells(t, "method=drain flow=parallel,group payload=64 consumers=1,2 codec=json prefetch=0 handler=zero")
 	rows, err := Run(t.Context(), Plan{Backend: "mem", Specs: specs, measure: s.measure}, nil)
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%d rows, %v", len(rows), err)
@@ -199,7 +199,7 @@ func TestTooShort(t *testing.T) {
 func TestQuick(t *testing.T) {
 	t.Parallel()
 	s := &scripted{}
-	specs := cells(t, "flow=parallel payload=64 consumers=1 codec=json workers=0")
+	specs := cells(t, "flow=parallel payload=64 consumers=1 codec=json workers=0 handler=zero")
 	rows, err := Run(t.Context(), Plan{Specs: specs, Quick: true, measure: s.measure}, nil)
 	if err != nil || len(rows[0].Runs) != 1 || s.orders[1].Messages != 200_001 {
 		t.Errorf("got %+v, %v", rows[0], err)

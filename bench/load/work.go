@@ -17,7 +17,7 @@ const (
 	turns               = 20_000 // of a spin
 )
 
-// Work is what a handler does for one message.
+// Work is what a handler does in one call, for a message or for the first of a batch.
 type work func(ctx context.Context, id uint32)
 
 // workOf returns the work of a kind of handler, nil for the one that does nothing.
@@ -35,6 +35,8 @@ func workOf(handler string) (work, error) {
 		return spin, nil
 	case matrix.Limited:
 		return limited(), nil
+	case matrix.Call:
+		return call, nil
 	default:
 		return nil, fmt.Errorf("there is no handler %q", handler)
 	}
@@ -55,6 +57,14 @@ func spin(_ context.Context, id uint32) {
 	}
 	if x == 0 {
 		time.Sleep(0) // The result is used, so that it is computed.
+	}
+}
+
+// call keeps a processor busy for a time by the clock, as a request to something near does whose answer is waited for actively.
+func call(context.Context, uint32) {
+	begun, spent := time.Now(), time.Duration(0)
+	for spent < matrix.CallTime {
+		spent = time.Since(begun)
 	}
 }
 

@@ -85,6 +85,15 @@ func TestCompute(t *testing.T) {
 	}
 }
 
+func TestCall(t *testing.T) {
+	t.Parallel()
+	for _, d := range took(t, matrix.Call, 3) {
+		if d < matrix.CallTime {
+			t.Errorf("took %v, want %v at least", d, matrix.CallTime)
+		}
+	}
+}
+
 func TestWorkOf(t *testing.T) {
 	t.Parallel()
 	if w, err := workOf(matrix.Zero); w != nil || err != nil {

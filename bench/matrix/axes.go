@@ -1,6 +1,9 @@
 package matrix
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The subjects whose rows stand beside each other.
 const (
@@ -15,6 +18,8 @@ const (
 
 	// WithTimes is the variant of the harness that notes when each message came.
 	WithTimes = "with times"
+	// PoisonedKey is the variant of a sequence of which one key fails for ever.
+	PoisonedKey = "poisoned-key"
 )
 
 // The flows.
@@ -39,6 +44,7 @@ const (
 	Compute = "compute" // spins for some microseconds
 	Limited = "limited" // waits for one of 4 slots, and has it for 2 ms
 	Sleep   = "sleep"   // sleeps 10 ms
+	Call    = "call"    // spins for CallTime in each call, be it of a message or of a batch
 )
 
 // The codecs.
@@ -62,6 +68,8 @@ const (
 	Bound = 10_000
 	// Keys is how many keys the messages of a sequence have, in turn.
 	Keys = 1000
+	// CallTime is what a call of the handler [Call] takes.
+	CallTime = 50 * time.Microsecond
 	// BatchSize and BatchAge are the bounds of batches: those that a consumer has if nobody says otherwise.
 	BatchSize = 500
 	BatchAge  = 250 * time.Millisecond
@@ -81,6 +89,11 @@ const (
 	publishBatch  = 100
 	rung          = 10 * time.Second
 	addedTrip     = time.Millisecond
+	// ofKey is how many messages a poisoned key has in a corpus, fewer than may wait for a key in memory by default: with more the
+	// consumer receives nothing for any key, as it promises.
+	ofKey = 200
+	// sequenced is the handlers at once of the sequences with a poisoned key.
+	sequenced = 4
 )
 
 // What processes, fills and probes take besides their windows.
@@ -110,6 +123,8 @@ var (
 	// paired are the flows whose ladders of offered load are compared, and steps the consumers that they have.
 	paired = []string{Parallel, Batch}
 	steps  = []int{1, 4}
+	// called are the codecs that batches and single messages are compared with where a call takes its time.
+	called = []string{BytesView, JSON}
 	// shapes are workers times concurrency.
 	shapes = [][2]int{{1, 1}, {1, 8}, {8, 1}, {4, 8}}
 
@@ -119,31 +134,32 @@ var (
 	}
 )
 
-// rounds is how often a drain is measured: less often where the handlers' sleep sets the pace, where a corpus takes long to be
-// published, and flows that are compared with nothing.
-func rounds(flow, handler string, payload int) int {
-	if payload == large {
+// rounds is how often a drain is measured: less often where the handlers set the pace, and flows that are compared with nothing.
+func rounds(flow, handler string) int {
+	if !Sliced(handler) {
 		return fewRounds
 	}
-	switch handler {
-	case Wait, Slow, Limited, Sleep:
-		return fewRounds
-	}
-	switch flow {
-	case Parallel, Batch, Sequence:
+	if slices.Contains(compared, flow) {
 		return drainRounds
-	default:
-		return fewRounds
 	}
+	return fewRounds
 }
 
-// offers is how often a rung of offered load is measured: several times where the charts and what is to be reached speak of it.
-func offers(flow string, consumers int) int {
-	if flow == Parallel && consumers == 1 {
+// Sliced reports whether the drains of a handler are made of slices: those whose pace is not set by a handler that takes its time
+// for each message.
+func Sliced(handler string) bool { return handler == Zero || handler == Call }
+
+// offers is how often a rung of offered load is measured: several times where the charts and what is to be reached speak of it,
+// which of batches is the rate at which they do not fill.
+func offers(flow string, consumers, rate int) int {
+	if consumers == 1 && (flow == Parallel || rate < Fills(consumers)) {
 		return offeredRounds
 	}
 	return 1
 }
+
+// Fills is the rate per second from which batches of so many consumers are full before they have their age.
+func Fills(consumers int) int { return consumers * BatchSize * int(time.Second) / int(BatchAge) }
 
 // published reports whether a flow is publishing, to be looked at afterwards by one handler.
 func published(flow string) bool { return flow == Publish || flow == PublishBatch }

@@ -27,7 +27,7 @@ func Levers(b Backend) []Spec {
 			for _, prefetch := range prefetches {
 				s := b.drain(Parallel, middle, 4, JSON)
 				s.Workers, s.Prefetch, s.Handler, s.RoundTrip, s.Turn = 4, prefetch, handler, trip, turn
-				s.Rounds = rounds(Parallel, handler, middle)
+				s.Rounds = rounds(Parallel, handler)
 				if trip > 0 {
 					s.Variant = fmt.Sprintf("round-trip=+%v", trip)
 					s.remark(remarkTrip)
@@ -41,7 +41,36 @@ func Levers(b Backend) []Spec {
 		s.Workers, s.Turn = shape[0], "workers and concurrency"
 		specs = append(specs, s)
 	}
+	specs = append(specs, calls(b)...)
+	return append(specs, poisoned(b)...)
+}
+
+// calls are single messages and batches of one handler at a time, each of whose calls takes a while.
+func calls(b Backend) []Spec {
+	var specs []Spec
+	for _, codec := range called {
+		for _, flow := range []string{Parallel, Batch} {
+			s := b.drain(flow, small, 1, codec)
+			s.Handler, s.Turn, s.Rounds = Call, fmt.Sprintf("a call of %v, %s", CallTime, codec), drainRounds
+			specs = append(specs, s)
+		}
+	}
 	return specs
+}
+
+// poisoned are sequences without a fault and with one key that fails for ever, beside messages in any order. Nothing is decoded,
+// so that no decoder hides what order costs.
+func poisoned(b Backend) []Spec {
+	var specs []Spec
+	for _, flow := range []string{Parallel, Sequence} {
+		s := b.drain(flow, small, sequenced, BytesView)
+		s.Turn, s.Most = "poisoned key", ofKey*Keys
+		specs = append(specs, s)
+	}
+	s := specs[len(specs)-1]
+	s.Variant, s.Poisoned = PoisonedKey, true
+	s.remark(remarkPoisoned)
+	return append(specs, s)
 }
 
 // harness is what the benchmark itself adds to a message: a note in the ledger, and one with a time.
@@ -76,7 +105,11 @@ func live() []Spec {
 			channel.remark(remarkChannel)
 			bare.Subject = BareChannel
 			bare.remark(remarkBare)
-			specs = append(specs, s, channel, workers, all, bare)
+			specs = append(specs, s, channel, workers)
+			if procs > 1 { // What many in a call gain is no question of processors.
+				specs = append(specs, all)
+			}
+			specs = append(specs, bare)
 		}
 	}
 	return specs
@@ -100,7 +133,7 @@ func drains(b Backend) []Spec {
 	for _, handler := range others {
 		for _, n := range consumers {
 			s := b.drain(Parallel, middle, n, JSON)
-			s.Handler, s.Turn, s.Rounds = handler, "handler "+handler, rounds(Parallel, handler, middle)
+			s.Handler, s.Turn, s.Rounds = handler, "handler "+handler, rounds(Parallel, handler)
 			specs = append(specs, s)
 		}
 	}
@@ -113,7 +146,7 @@ func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
 		Cell: document.Cell{
 			Subject: Wherry, Flow: flow, Payload: payload, Consumers: n, Handler: Zero, Codec: codec, Procs: Processors,
 		},
-		Method: document.Drain, Turn: turn(flow, payload), Rounds: rounds(flow, Zero, payload),
+		Method: document.Drain, Turn: turn(flow, payload), Rounds: rounds(flow, Zero),
 		MaxBodies: b.MaxBodies, Notes: b.Notes, Missing: missing[flow],
 		// The in-process broker keeps the order of each publisher, for one handler.
 		Ordered: b.InProcess && (n == 1 || published(flow)) && flow != DeadLetter,
@@ -158,7 +191,7 @@ func ladders() []Spec {
 						Subject: Wherry, Flow: flow, Payload: small, Consumers: n, Handler: Zero, Codec: JSON, Rate: rate,
 						Procs: Processors,
 					},
-					Method: document.Offered, Turn: fmt.Sprintf("offered %s %d", flow, n), Rounds: offers(flow, n), Length: rung,
+					Method: document.Offered, Turn: fmt.Sprintf("offered %s %d", flow, n), Rounds: offers(flow, n, rate), Length: rung,
 					Bound: Bound, Ordered: n == 1,
 				}
 				if flow == Batch {
@@ -171,8 +204,8 @@ func ladders() []Spec {
 	return specs
 }
 
-// Ratios are the comparisons of specs with the Go channels beside them, and of codecs, without their values, which
-// [document.Part.Derive] fills in.
+// Ratios are the comparisons of specs with the Go channels beside them, of flows, of a poisoned key with none, and of codecs,
+// without their values, which [document.Part.Derive] fills in.
 func Ratios(specs []Spec) []document.Ratio {
 	has := make(map[document.Cell]bool, len(specs))
 	for i := range specs {
@@ -195,9 +228,14 @@ func Ratios(specs []Spec) []document.Ratio {
 			to.Subject = subject
 			add(of, to)
 		}
-		if of.Flow != Parallel && slices.Contains(compared, of.Flow) {
+		if of.Rate == 0 && of.Flow != Parallel && slices.Contains(compared, of.Flow) {
 			to = of
 			to.Flow = Parallel
+			add(of, to)
+		}
+		if of.Variant == PoisonedKey {
+			to = of
+			to.Variant = ""
 			add(of, to)
 		}
 		if of.Codec == FastJSON {

@@ -2,7 +2,9 @@ package matrix
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +52,9 @@ func TestTurnsAreTogether(t *testing.T) {
 		seen := map[string]int{}
 		for i := range specs {
 			s := &specs[i]
-			if rounds, ok := seen[s.Turn]; ok && (rounds != s.Rounds || specs[i-1].Turn != s.Turn) {
+			rounds, ok := seen[s.Turn]
+			differ := rounds != s.Rounds && s.Method != document.Offered // Rungs ascend, each by itself.
+			if ok && (differ || specs[i-1].Turn != s.Turn) {
 				t.Errorf("%s is not with its turn %q", s.Name(), s.Turn)
 			}
 			seen[s.Turn] = s.Rounds
@@ -77,7 +81,7 @@ func TestEveryFlowHasItsCells(t *testing.T) {
 
 func TestRatios(t *testing.T) {
 	t.Parallel()
-	specs, err := Only(Matrix(mem(t)), "method=live consumers=4 procs=1")
+	specs, err := Only(Matrix(mem(t)), "method=live consumers=4 procs=2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +95,59 @@ func TestRatios(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestRatiosOfLevers has the comparisons that the levers are about, each within a turn.
+func TestRatiosOfLevers(t *testing.T) {
+	t.Parallel()
+	specs := Levers(mem(t))
+	turn := func(c document.Cell) string {
+		i := slices.IndexFunc(specs, func(s Spec) bool { return s.Cell == c })
+		return specs[i].Turn
+	}
+	var got []string
+	for _, r := range Ratios(specs) {
+		if turn(r.Of) != turn(r.To) {
+			t.Errorf("%+v and %+v are not measured in turn", r.Of, r.To)
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s %d over %s", r.Of.Flow, r.Of.Variant, r.Of.Codec, r.Of.Consumers, r.To.Flow)))
+	}
+	want := []string{
+		"batch  bytesview 1 over parallel", "batch  json 1 over parallel",
+		"sequence  bytesview 4 over parallel", "sequence poisoned-key bytesview 4 over sequence",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestComparedInTurn has sequences and batches compared with single messages of the same turn, at every payload and number of
+// consumers, with rounds enough for an interval.
+func TestComparedInTurn(t *testing.T) {
+	t.Parallel()
+	specs := Matrix(mem(t))
+	find := func(c document.Cell) *Spec {
+		return &specs[slices.IndexFunc(specs, func(s Spec) bool { return s.Cell == c })]
+	}
+	counts := map[string]int{}
+	for _, r := range Ratios(specs) {
+		of, to := find(r.Of), find(r.To)
+		if r.Of.Flow == r.To.Flow {
+			continue
+		}
+		counts[r.Of.Flow+" over "+r.To.Flow]++
+		if of.Turn != to.Turn || of.Rounds < 3 {
+			t.Errorf("%s over %s: %d rounds, in the turns %q and %q", of.Name(), to.Name(), of.Rounds, of.Turn, to.Turn)
+		}
+		if of.Flow == Sequence && of.Keys != 1000 {
+			t.Errorf("%s has %d keys", of.Name(), of.Keys)
+		}
+	}
+	// Batches at the smallest payload have a second codec.
+	want := map[string]int{"sequence over parallel": 12, "batch over parallel": 16}
+	if !reflect.DeepEqual(counts, want) {
+		t.Errorf("got %v, want %v", counts, want)
 	}
 }
 

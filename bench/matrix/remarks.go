@@ -11,6 +11,7 @@ const (
 	remarkLast       = "the first batch of each consumer and as many messages at the end are judged and not timed: the last may wait for its age"
 	remarkTrip       = "each receive and each settlement is made to take longer, as by a round trip"
 	remarkBroadcast  = "consumers are readers, each of which gets every message: the rate is that of all together; they are open, and paused, while the corpus is published"
+	remarkPoisoned   = "every message of one key fails, after 10 ms again and then for a minute, and its key blocks; the rate is that of the other keys, and after the window the key is mended and its messages are handled"
 	remarkDead       = "the dead letters are messages that a handler rejected before"
 )
 

@@ -28,6 +28,10 @@ type Spec struct {
 	Ordered bool `json:"ordered,omitempty"`
 	// Keys is the number of keys that the messages have in turn, 0 without keys. They are ordered by key.
 	Keys int `json:"keys,omitempty"`
+	// Poisoned tells that every message of the last key fails, until the window is over. The rate is that of the other keys.
+	Poisoned bool `json:"poisoned,omitempty"`
+	// Most is the most messages that the corpus may have, 0 for no such bound.
+	Most int `json:"most,omitempty"`
 	// MaxBodies is the most bytes of bodies that the corpus may have.
 	MaxBodies int64    `json:"max_bodies,omitempty"`
 	Notes     []string `json:"notes,omitempty"`
@@ -79,6 +83,10 @@ func (s *Spec) Settings() []string {
 	}
 	if s.Keys > 0 {
 		say("keys=%d", s.Keys)
+	}
+	if s.Poisoned {
+		say("poisoned-keys=1")
+		say("on-failure=block")
 	}
 	if s.RoundTrip > 0 {
 		say("round-trip=+%v", s.RoundTrip)

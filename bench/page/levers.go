@@ -43,6 +43,7 @@ type lever struct {
 	head     string // of its settings
 	settings []setting
 	more     []column
+	costs    bool // it is turned for what it gives, and not for its rate
 }
 
 type setting struct {
@@ -89,6 +90,12 @@ func leversOf(k *document.Backend) []*lever {
 		for i := range k.Levers.Rows {
 			g.shape(&k.Levers.Rows[i])
 		}
+		for i := range k.Levers.Rows {
+			g.calls(&k.Levers.Rows[i])
+		}
+		for i := range k.Levers.Rows {
+			g.order(&k.Levers.Rows[i])
+		}
 	}
 	return g.all
 }
@@ -134,6 +141,29 @@ func (g *grouped) shape(r *document.Row) {
 	}
 }
 
+// calls takes batches and single messages of a handler whose call takes a while.
+func (g *grouped) calls(r *document.Row) {
+	if r.Handler == matrix.Call {
+		g.add("batches, "+handlerText(r.Handler)+", "+r.Codec, "flow", r.Flow, r, cpuColumn, peakColumn)
+	}
+}
+
+// order takes sequences beside messages in any order, and with a key that fails.
+func (g *grouped) order(r *document.Row) {
+	if r.Prefetch > 0 || r.Workers > 0 || r.Handler != matrix.Zero {
+		return
+	}
+	name := "any"
+	switch {
+	case r.Variant == matrix.PoisonedKey:
+		name = "by key, one fails"
+	case r.Flow == matrix.Sequence:
+		name = "by key"
+	}
+	g.add("order of keys", "order", name, r, cpuColumn, peakColumn)
+	g.of["order of keys"].costs = true
+}
+
 // handlerText is what a handler does.
 func handlerText(handler string) string {
 	switch handler {
@@ -149,6 +179,8 @@ func handlerText(handler string) string {
 		return "the handler computes"
 	case matrix.Limited:
 		return "the handler waits for one of 4 slots"
+	case matrix.Call:
+		return "each call of the handler takes 50 µs"
 	default:
 		return "handler " + handler
 	}
@@ -197,6 +229,9 @@ func (l *lever) verdict() string {
 			return "The rows were not measured in turn, so nothing can be said."
 		}
 	}
+	if l.costs {
+		return l.cost(with)
+	}
 	best := with[0]
 	for _, s := range with {
 		if s.median() > best.median() {
@@ -220,6 +255,20 @@ func (l *lever) verdict() string {
 		text += fmt.Sprintf(" It harms beyond: %s has %s of the rate at %s.", l.named(last), quantity.Times(last.over(best)), best.name)
 	}
 	return text
+}
+
+// cost says what each setting leaves of the rate of the one before it.
+func (l *lever) cost(with []setting) string {
+	words := make([]string, 0, len(with))
+	for i, s := range with[1:] {
+		before := with[i]
+		text := fmt.Sprintf("%s has %s of the rate of %s", l.named(s), quantity.Times(s.over(before)), before.name)
+		if !s.beats(before) && !before.beats(s) {
+			text += ", which is within a tenth or within the runs"
+		}
+		words = append(words, text)
+	}
+	return "By their medians, " + strings.Join(words, "; ") + "."
 }
 
 // beats reports whether a row is faster than another by more than a tenth, and in each of its runs.

@@ -18,7 +18,8 @@ func TestLeversPageHasEveryLever(t *testing.T) {
 		"## mem: concurrency, the handler waits for one of 4 slots",
 		"## mem: prefetch, the handler does nothing", "## mem: prefetch, the handler does nothing, round trip +1ms",
 		"## mem: prefetch, the handler waits 10 ms", "## mem: prefetch, the handler waits 10 ms, round trip +1ms",
-		"## mem: workers and concurrency",
+		"## mem: workers and concurrency", "## mem: batches, each call of the handler takes 50 µs, bytesview",
+		"## mem: batches, each call of the handler takes 50 µs, json", "## mem: order of keys",
 	} {
 		if n := strings.Count(page, title+"\n"); n != 1 {
 			t.Errorf("%q is there %d times", title, n)

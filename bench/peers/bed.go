@@ -25,9 +25,16 @@ const (
 type bed struct {
 	*program.Options
 	ledger *ledger.Ledger
-	gate   *gate  // of a drain, else nil
-	clock  *clock // of an offered load, else nil
+	gate   *gate        // of a drain, else nil
+	clock  *clock       // of an offered load, else nil
+	keys   *ledger.Keys // of a sequence, else nil
 }
+
+const (
+	flowSequence = "sequence"
+	// sequenceKeys is the number of keys that the messages of a sequence have in turn, at each subject.
+	sequenceKeys = 1000
+)
 
 // lane is the part of the ledger of one receiver.
 func (b *bed) lane() *ledger.Lane {
@@ -46,8 +53,8 @@ func (b *bed) timed() int {
 	return b.Messages
 }
 
-// ordered tells whether order is promised: to one receiver of a queue.
-func (b *bed) ordered() bool { return b.Subject == "wherry" && b.Consumers == 1 }
+// ordered tells whether order is promised: to one receiver of a queue, and by key.
+func (b *bed) ordered() bool { return b.Subject == "wherry" && (b.Consumers == 1 || b.keys != nil) }
 
 // mark is a moment, and what the process used until then.
 type mark struct {
@@ -89,6 +96,9 @@ func windows(o *program.Options, once func() (*program.Answer, error)) (*program
 func once(ctx context.Context, o *program.Options) (*program.Answer, error) {
 	b := &bed{Options: o}
 	b.ledger = ledger.NewTimed(o.Messages, b.timed())
+	if o.Flow == flowSequence {
+		b.keys = ledger.NewKeys(sequenceKeys)
+	}
 	switch o.Method {
 	case document.Drain:
 		b.gate = newGate(o.Consumers)
@@ -201,7 +211,12 @@ func (b *bed) judged(s *subject) document.Ledger {
 	if s.counted != nil {
 		return document.Ledger{Published: int64(b.Messages), Handled: s.counted()}
 	}
-	return b.ledger.Judge(int64(b.Messages), ledger.Order{Promised: b.ordered()})
+	if b.keys == nil {
+		return b.ledger.Judge(int64(b.Messages), ledger.Order{Promised: b.ordered()})
+	}
+	l := b.ledger.Judge(int64(b.Messages), ledger.Order{Promised: b.ordered(), Streams: sequenceKeys})
+	l.Reordered = max(l.Reordered, b.keys.Reordered()) // The ledger sees each lane by itself.
+	return l
 }
 
 func (b *bed) ran(s *subject, begin, end mark, messages int64) *program.Answer {

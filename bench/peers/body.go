@@ -12,6 +12,11 @@ import (
 	"github.com/wherryhq/wherry/codecs/fastjson"
 )
 
+// keyOf appends the key of a message of a sequence, whose messages have the keys in turn.
+func keyOf(dst []byte, id uint32) []byte {
+	return strconv.AppendUint(append(dst, "key-"...), uint64(id)%sequenceKeys, 10)
+}
+
 // views are bodies as they are, of that many bytes.
 type views int
 
@@ -27,6 +32,8 @@ func (n views) raw(dst []byte, id uint32) ([]byte, error) {
 }
 
 func (n views) value(v *[]byte, id uint32, _ int64) { *v, _ = n.raw(*v, id) }
+
+func (n views) key(dst []byte, v *[]byte) []byte { return keyOf(dst, n.id(v)) }
 
 func (views) id(v *[]byte) uint32 { return binary.LittleEndian.Uint32(*v) }
 
@@ -59,6 +66,8 @@ func (n notes) raw(dst []byte, id uint32) ([]byte, error) {
 func (n notes) value(v *note, id uint32, at int64) {
 	*v = note{ID: uint64(id), PublishedAt: at, Payload: n.payload}
 }
+
+func (n notes) key(dst []byte, v *note) []byte { return keyOf(dst, n.id(v)) }
 
 func (notes) id(v *note) uint32 { return uint32(v.ID) }
 
@@ -98,6 +107,8 @@ func (s orders) raw(dst []byte, id uint32) ([]byte, error) {
 }
 
 func (orders) value(v *order, id uint32, _ int64) { v.ID, v.Quantity = firstID+uint64(id), 37 }
+
+func (s orders) key(dst []byte, v *order) []byte { return keyOf(dst, s.id(v)) }
 
 func (orders) id(v *order) uint32 { return uint32(v.ID - firstID) }
 

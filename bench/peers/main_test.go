@@ -112,6 +112,47 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestSequence publishes and handles by key, eight keys at once.
+func TestSequence(t *testing.T) {
+	t.Parallel()
+	for _, codec := range []string{"json", "fastjson"} {
+		t.Run(codec, func(t *testing.T) {
+			t.Parallel()
+			o := options("wherry", document.Live)
+			o.Flow, o.Codec, o.Consumers = flowSequence, codec, 8
+			a := answer(t, o)
+			kept(t, a, o)
+			if !a.Run.Ledger.Ordered {
+				t.Error("the order of keys is not judged")
+			}
+			if got := strings.Join(a.Settings, " "); !strings.Contains(got, "concurrency=8 keys=1000 on_failure=skip") {
+				t.Errorf("settings %q", got)
+			}
+		})
+	}
+}
+
+// TestSequenceIsJudged hands a message over after a later one of its key, on another lane.
+func TestSequenceIsJudged(t *testing.T) {
+	t.Parallel()
+	o := options("wherry", document.Live)
+	o.Flow, o.Messages = flowSequence, 2*sequenceKeys
+	b := &bed{Options: o, ledger: ledger.New(o.Messages), keys: ledger.NewKeys(sequenceKeys)}
+	one, other := b.lane(), b.lane()
+	for id := range uint32(sequenceKeys) {
+		b.keys.Note(sequenceKeys + id)
+		one.Note(sequenceKeys + id)
+		if id > 0 {
+			continue
+		}
+		b.keys.Note(id)
+		other.Note(id)
+	}
+	if l := b.judged(new(subject)); l.Reordered != 1 || !l.Ordered {
+		t.Errorf("ledger %+v, want one out of order", l)
+	}
+}
+
 // TestWindows wants a run of several windows: each has the whole corpus, and all but the first count.
 func TestWindows(t *testing.T) {
 	t.Parallel()
@@ -194,6 +235,8 @@ func TestUnsupported(t *testing.T) {
 		{program.Options{Subject: "benthos", Method: document.Offered, Rate: 10}, "live cells"},
 		{program.Options{Subject: "wherry", Method: document.Live, Codec: "xml"}, "codec xml"},
 		{program.Options{Subject: "wherry", Method: document.Live, Flow: "sideways"}, "flow sideways"},
+		{program.Options{Subject: "wherry", Method: document.Live, Flow: flowSequence}, "with values"},
+		{program.Options{Subject: "wherry", Method: document.Drain, Flow: flowSequence, Codec: "json"}, "at once"},
 	} {
 		o := c.o
 		o.Messages, o.Procs, o.Consumers = 10, 2, 1

@@ -26,6 +26,10 @@ const (
 func openWherry(ctx context.Context, b *bed) (*subject, error) {
 	switch b.Flow {
 	case "parallel", "batch":
+	case flowSequence:
+		if b.Method != document.Live || b.Codec == "bytesview" {
+			return nil, lacks("a sequence is published and consumed at once, with values")
+		}
 	case "service":
 		c, err := orderCodec(b.Codec)
 		if err != nil {
@@ -53,6 +57,8 @@ type kind[T any] interface {
 	// value sets v to the value of a message that was sent at a time, for publishers that encode.
 	value(v *T, id uint32, at int64)
 	id(v *T) uint32
+	// key appends the key of a message of a sequence.
+	key(dst []byte, v *T) []byte
 }
 
 // broker has the default bound, unless it is to hold a corpus.
@@ -67,7 +73,12 @@ func broker(b *bed) (*mem.Broker, []string) {
 
 func open[T any](ctx context.Context, b *bed, k kind[T]) (*subject, error) {
 	br, settings := broker(b)
-	typed := wherry.NewTopic(topic, k.decoder())
+	var typed wherry.TopicOf[T] = wherry.NewTopic(topic, k.decoder())
+	source := wherry.Queue(br, typed)
+	if b.Flow == flowSequence {
+		keyed := wherry.NewKeyedTopic(topic, k.decoder(), k.key)
+		typed, source = keyed, wherry.Sequence(br, keyed)
+	}
 	// Bodies of live and drained messages are made by hand, so that a drain is filled in little time and a live producer
 	// does what the producers of the others do: it copies bytes.
 	bytes, err := wherry.NewPublisher(ctx, br, wherry.NewTopic(topic, codec.BytesView{}))
@@ -78,7 +89,7 @@ func open[T any](ctx context.Context, b *bed, k kind[T]) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	consumer, said := consumerOf(b, br, typed, k)
+	consumer, said := consumerOf(b, source, k)
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	started := false
@@ -90,6 +101,9 @@ func open[T any](ctx context.Context, b *bed, k kind[T]) (*subject, error) {
 			return nil
 		},
 		feed: func(ctx context.Context) error {
+			if b.Flow == flowSequence {
+				return feedValues(ctx, b, values, k)
+			}
 			body := make([]byte, 0, b.Payload+envelope)
 			for id := range uint32(b.Messages) {
 				var err error
@@ -121,9 +135,20 @@ func open[T any](ctx context.Context, b *bed, k kind[T]) (*subject, error) {
 	}, nil
 }
 
+// feedValues publishes values, which the publisher encodes, as that of the peer does.
+func feedValues[T any](ctx context.Context, b *bed, p *wherry.Publisher[T], k kind[T]) error {
+	var v T
+	for id := range uint32(b.Messages) {
+		k.value(&v, id, 0)
+		if err := p.Publish(ctx, &v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // consumerOf is the consumer of a cell, and what is to be said of its options.
-func consumerOf[T any](b *bed, br *mem.Broker, t wherry.Topic[T], k kind[T]) (*wherry.Consumer, []string) {
-	source := wherry.Queue(br, t)
+func consumerOf[T any](b *bed, source wherry.Source[T], k kind[T]) (*wherry.Consumer, []string) {
 	if b.Flow == "batch" {
 		lanes := ledger.NewFinder[wherry.MessageBatch[T]](b.lane)
 		handle := func(_ context.Context, m *wherry.MessageBatch[T]) wherry.Outcome {
@@ -141,12 +166,23 @@ func consumerOf[T any](b *bed, br *mem.Broker, t wherry.Topic[T], k kind[T]) (*w
 	}
 	workers, concurrency := max(1, b.Workers), b.Consumers/max(1, b.Workers)
 	settings := []string{fmt.Sprintf("workers=%d", workers), fmt.Sprintf("concurrency=%d", concurrency)}
+	if b.Flow == flowSequence {
+		settings = append(settings, fmt.Sprintf("keys=%d", sequenceKeys), "on_failure=skip")
+	}
 	return wherry.Consume(source, handlerOf(b, k), wherry.Workers(workers), wherry.Concurrency(concurrency)), settings
 }
 
 // handlerOf notes the message, and its time in an offered load. One message value serves a lane, and so names it.
 func handlerOf[T any](b *bed, k kind[T]) wherry.Handler[T] {
 	lanes := ledger.NewFinder[wherry.Message[T]](b.lane)
+	if keys := b.keys; keys != nil {
+		return func(_ context.Context, m *wherry.Message[T]) wherry.Outcome {
+			id := k.id(&m.Value)
+			keys.Note(id)
+			lanes.Lane(m).Note(id)
+			return wherry.Ack()
+		}
+	}
 	if b.clock == nil {
 		return func(_ context.Context, m *wherry.Message[T]) wherry.Outcome {
 			lanes.Lane(m).Note(k.id(&m.Value))

@@ -58,6 +58,13 @@ var targets = []target{
 	{"dispatch latency, p99 over shove's, both from the send", latencyOver},
 	{"dispatch latency at 100 k/s, p99 from the intended time", latencyAt},
 	{"JSON decode of the 128 B body, fastest codec", decode},
+	{"in the order of 1,000 keys over in any order, 64 B", sequencedOver},
+	{"a message in the order of its key", sequenceBlocks},
+	{"in the order of 1,000 keys, over shove, JSON 64 B, live", sequencedOverPeer},
+	{"one poisoned key among 1,000, what it costs", poisonedKey},
+	{"batches that fill over single messages", batchOver},
+	{"batches over single messages, a call of 50 µs, one worker", batchOfCalls},
+	{"batches that do not fill, p99 beyond their age", batchAge},
 }
 
 // Lines holds every target against a document, in the order of the targets, backend by backend.

@@ -65,7 +65,7 @@ func TestLinesOfNothing(t *testing.T) {
 	for _, d := range []*document.Document{
 		{Backends: []document.Backend{{Name: "mem"}}},
 		{Backends: []document.Backend{{
-			Name: "mem", Matrix: &document.Part{}, Code: &document.Part{}, Peers: &document.Part{},
+			Name: "mem", Matrix: &document.Part{}, Levers: &document.Part{}, Code: &document.Part{}, Peers: &document.Part{},
 		}}},
 	} {
 		all := Lines(d)
@@ -146,6 +146,13 @@ func TestBounds(t *testing.T) {
 		"a batch over one message at a time":                      "< 0",
 		"dispatch latency, p99 over shove's, both from the send":  "≤ 0.7×, ≤ 0.5×",
 		"dispatch latency at 100 k/s, p99 from the intended time": "≤ 1 ms",
+		figureSequenced:                                           "≥ 0.5×",
+		figureBlocks:                                              "≤ 0",
+		figurePeer:                                                "≥ 2×",
+		figurePoisoned:                                            "< 5 %",
+		figureFill:                                                "≥ 1×",
+		figureCalls:                                               "≥ 50×",
+		figureAge:                                                 "≤ 5 ms",
 	} {
 		var bounds []string
 		for _, l := range lines(t, d, figure) {
@@ -301,7 +308,7 @@ func TestFlatnessOfMissingRow(t *testing.T) {
 func TestQuickRunsDecideNothing(t *testing.T) {
 	t.Parallel()
 	d := sample.Document()
-	for _, p := range []*document.Part{d.Backends[0].Matrix, d.Backends[0].Code, d.Backends[0].Peers} {
+	for _, p := range []*document.Part{d.Backends[0].Matrix, d.Backends[0].Levers, d.Backends[0].Code, d.Backends[0].Peers} {
 		p.Provenance.Quick = true
 	}
 	for _, l := range Lines(d) {

@@ -30,6 +30,7 @@ const (
 	smallest  = 64
 	middling  = 1 << 10
 	largest   = 64 << 10
+	inOrder   = 8 // sequenced handlers at once, and shards of a peer that has those
 	ofService = 128
 	maxBodies = 1 << 30
 	liveBound = 10_000
@@ -50,6 +51,7 @@ func Cells() []matrix.Spec {
 	all = append(all, live()...)
 	all = append(all, drains()...)
 	all = append(all, batches()...)
+	all = append(all, sequences()...)
 	all = append(all, services()...)
 	return append(all, offered()...)
 }
@@ -92,10 +94,13 @@ func live() []matrix.Spec {
 	return all
 }
 
-// notes say what a number of consumers means to a subject that has no such number.
+// notes say what a number of consumers means to a subject that has no such number, or none in a flow.
 var notes = map[string][]string{
 	Watermill:       {"Publish waits for the acknowledgement, so one message is on its way"},
 	WatermillRouter: {"the Router starts a goroutine for each message; Publish waits for the acknowledgement"},
+	Shove + " " + matrix.Sequence: {
+		"its keys are spread over as many shards as it has consumers, each of which handles one message at a time; each shard has the bound of a queue",
+	},
 	matrix.BareChannel: {
 		"a floor: no copy, no number, no acknowledgement; its messages are counted and not told apart",
 	},
@@ -142,6 +147,23 @@ func batches() []matrix.Spec {
 			all = append(all, drain(c, turn))
 		}
 	}
+	return all
+}
+
+// sequences are published and consumed at once, in the order of 1,000 keys. Both publishers encode.
+func sequences() []matrix.Spec {
+	var all []matrix.Spec
+	add := func(subject, codec string) {
+		all = append(all, matrix.Spec{
+			Cell:   cell(subject, matrix.Sequence, smallest, inOrder, codec, matrix.Processors),
+			Method: document.Live, Rounds: rounds, Bound: liveBound, Keys: matrix.Keys,
+			Turn: fmt.Sprintf("sequences, %d at once", inOrder), Notes: notes[subject+" "+matrix.Sequence],
+		})
+	}
+	for _, codec := range codecs {
+		add(matrix.Wherry, codec)
+	}
+	add(Shove, matrix.JSON)
 	return all
 }
 

@@ -76,6 +76,11 @@ func TestCompared(t *testing.T) {
 			t.Errorf("nothing compares batches with shove at %d", n)
 		}
 	}
+	for _, codec := range []string{"fastjson", "json"} {
+		if !has(Shove, "sequence", 64, 8, 0, 2, codec) {
+			t.Errorf("nothing compares a sequence by %s with shove", codec)
+		}
+	}
 	for _, procs := range []int{1, 2} {
 		if !has(RustStream, Service, 128, 1, 0, procs, "fastjson") {
 			t.Errorf("nothing compares the service with ruststream on %d", procs)

@@ -48,6 +48,9 @@ func peerSpeed(c document.Cell) float64 {
 	case versus.RustStream:
 		return 1.2e6
 	case versus.Shove:
+		if c.Flow == matrix.Sequence {
+			return 310e3
+		}
 		return 640e3 / (1 + float64(c.Payload)/512) / (0.6 + 0.4*math.Min(float64(c.Consumers), 4))
 	default:
 		return speed(document.Cell{

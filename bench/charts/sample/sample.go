@@ -42,7 +42,7 @@ func made() *document.Document {
 	b := document.Backend{
 		Name:   "mem",
 		Matrix: &document.Part{Provenance: provenance(), Rows: timed(cells), Ratios: matrix.Ratios(cells)},
-		Levers: &document.Part{Provenance: provenance(), Rows: timed(levers)},
+		Levers: &document.Part{Provenance: provenance(), Rows: timed(levers), Ratios: matrix.Ratios(levers)},
 		Code:   &document.Part{Provenance: provenance(), Rows: counted()},
 		Peers:  &document.Part{Provenance: provenance(), Rows: peers(), Ratios: versus.Ratios(versus.Cells())},
 	}
@@ -102,8 +102,15 @@ func timed(specs []matrix.Spec) []document.Row {
 func speed(c document.Cell) float64 {
 	ns := map[string]float64{
 		matrix.Publish: 320, matrix.PublishBatch: 140, matrix.Parallel: 240, matrix.Batch: 120, matrix.Group: 380,
-		matrix.DeadLetter: 520, matrix.Notes: 18,
+		matrix.DeadLetter: 520, matrix.Notes: 18, matrix.Sequence: 410, matrix.Broadcast: 260,
 	}[c.Flow]
+	if c.Variant == matrix.PoisonedKey {
+		ns += 8
+	}
+	if c.Handler == matrix.Call {
+		calls := map[string]float64{matrix.Batch: matrix.BatchSize}[c.Flow]
+		ns += float64(matrix.CallTime) / max(calls, 1)
+	}
 	ns += map[string]float64{matrix.JSON: 900, matrix.FastJSON: 260}[c.Codec] * math.Pow(float64(c.Payload)/64, 0.75)
 	ns += map[string]float64{matrix.Wait: 3e6, matrix.Slow: 1.7e8, matrix.Compute: 4e3, matrix.Limited: 2e6, matrix.Sleep: 1e7}[c.Handler]
 	switch c.Subject {
@@ -115,7 +122,7 @@ func speed(c document.Cell) float64 {
 	rate := 1e9 / ns
 	cores := math.Min(float64(c.Consumers), float64(c.Procs))
 	switch {
-	case c.Handler != matrix.Zero && c.Handler != matrix.Compute:
+	case c.Handler != matrix.Zero && c.Handler != matrix.Compute && c.Handler != matrix.Call:
 		cores = float64(max(c.Consumers, 1))
 		if c.Prefetch > 0 {
 			cores = math.Min(cores, float64(c.Prefetch)/4)

@@ -19,7 +19,14 @@ type service[T any] struct {
 }
 
 func newService[T any](ctx context.Context, b *mem.Broker, name string, l load[T]) (*service[T], error) {
-	p, err := wherry.NewPublisher(ctx, b, wherry.NewTopic(name, codec.BytesView{}))
+	return newServiceOn(ctx, b, name, l, wherry.NewTopic(name, codec.BytesView{}))
+}
+
+// newServiceOn is newService with the topic of that name that bodies are published to.
+func newServiceOn[T any](
+	ctx context.Context, b *mem.Broker, name string, l load[T], to wherry.TopicOf[[]byte],
+) (*service[T], error) {
+	p, err := wherry.NewPublisher(ctx, b, to)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,7 @@
 //! shove, on its broker inside the process.
 
+mod sequence;
+
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,7 +13,10 @@ use shove::{
     BatchMessageHandler, Broker, ConsumerOptions, InMemory, MessageHandler, MessageMetadata,
     Outcome, Publisher, TopologyBuilder, define_topic,
 };
-use subject::{Answer, Book, Clock, Ledger, Method, Options, Sender, Windows, unsupported};
+use subject::{
+    Answer, Book, Clock, Ledger, Method, Options, Order, SEQUENCE_KEYS, Sender, Windows,
+    unsupported,
+};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +37,9 @@ const BATCH_AGE: Duration = Duration::from_millis(250);
 
 /// The bound of a live queue, as of every subject; a drain's is its corpus.
 const BOUND: usize = 10_000;
+
+/// The flow of messages that are handled in the order of their keys.
+const SEQUENCE: &str = "sequence";
 
 struct Handler {
     book: Arc<Book>,
@@ -76,7 +84,15 @@ fn run(options: &Options) -> Result<Answer, String> {
             options.codec
         )));
     }
-    if options.flow != "parallel" && options.flow != "batch" {
+    if options.flow == SEQUENCE
+        && (options.method != Method::Live || options.consumers != usize::from(sequence::SHARDS))
+    {
+        return Ok(unsupported(format!(
+            "a sequence is published and consumed at once, with {} consumers",
+            sequence::SHARDS
+        )));
+    }
+    if !["parallel", "batch", SEQUENCE].contains(&options.flow.as_str()) {
         return Ok(unsupported(format!(
             "the flow {} is not part of this comparison",
             options.flow
@@ -92,12 +108,28 @@ fn run(options: &Options) -> Result<Answer, String> {
 
 async fn live(options: &Options) -> Result<Answer, String> {
     let bench = Bed::open(options).await?;
+    if options.flow == SEQUENCE {
+        return in_order(&bench).await;
+    }
     bench.consume();
     bench.ledger.open();
     bench.fill().await?;
     bench.ledger.wait().await?;
     bench.stop.cancel();
     Answer::of_run(&bench.ledger, bench.settings())
+}
+
+/// Publishes and consumes at once, in the order of keys.
+async fn in_order(bench: &Bed) -> Result<Answer, String> {
+    let order = Arc::new(Order::default());
+    let (book, stop) = (bench.ledger.book(0), bench.stop.clone());
+    let consumer = sequence::consume(&bench.broker, book, order.clone(), stop).await?;
+    bench.ledger.open();
+    bench.fill().await?;
+    bench.ledger.wait().await?;
+    bench.stop.cancel();
+    consumer.await.map_err(|e| e.to_string())?;
+    Answer::of_sequence(&bench.ledger, &order, bench.settings())
 }
 
 /// Drains windows, each on a broker of its own.
@@ -152,11 +184,12 @@ impl Bed {
         let broker = Broker::<InMemory>::new(config)
             .await
             .map_err(|e| e.to_string())?;
-        broker
-            .topology()
-            .declare::<Bench>()
-            .await
-            .map_err(|e| e.to_string())?;
+        let topology = broker.topology();
+        let declared = match options.flow.as_str() {
+            SEQUENCE => topology.declare::<sequence::Ordered>().await,
+            _ => topology.declare::<Bench>().await,
+        };
+        declared.map_err(|e| e.to_string())?;
         let publisher = broker.publisher().await.map_err(|e| e.to_string())?;
         Ok(Bed {
             options: options.clone(),
@@ -230,7 +263,11 @@ impl Bed {
             format!("tokio_threads={}", self.options.procs),
             "handler_timeout=30s".into(),
         ];
-        if self.options.flow == "batch" {
+        if self.options.flow == SEQUENCE {
+            settings.push(format!("routing_shards={}", sequence::SHARDS));
+            settings.push(format!("keys={SEQUENCE_KEYS}"));
+            settings.push("on_failure=skip".into());
+        } else if self.options.flow == "batch" {
             settings.push(format!("max_batch_size={BATCH_SIZE}"));
             settings.push("max_batch_age=250ms".into());
         } else {
@@ -248,7 +285,10 @@ impl Sender for Bed {
             published_at: now,
             payload: self.payload.clone(),
         };
-        let sent = self.publisher.publish::<Bench>(&body).await;
+        let sent = match self.options.flow.as_str() {
+            SEQUENCE => self.publisher.publish::<sequence::Ordered>(&body).await,
+            _ => self.publisher.publish::<Bench>(&body).await,
+        };
         sent.map_err(|e| e.to_string())
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::ledger::Ledger;
+use crate::order::Order;
 use crate::usage;
 
 /// The answer of one run. Its fields are those of the results document.
@@ -53,6 +54,10 @@ struct Entries {
     published: i64,
     handled: i64,
     duplicated: i64,
+    #[serde(skip_serializing_if = "is_zero")]
+    reordered: i64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ordered: bool, // whether order was promised, and so judged
 }
 
 #[derive(Serialize)]
@@ -81,6 +86,18 @@ impl Answer {
     /// The answer of a live run that is over.
     pub fn of_run(ledger: &Ledger, settings: Vec<String>) -> Result<Self, String> {
         Ok(Answer::new(Run::of(ledger)?, settings))
+    }
+
+    /// The answer of a live run that is over, whose keys were promised an order.
+    pub fn of_sequence(
+        ledger: &Ledger,
+        order: &Order,
+        settings: Vec<String>,
+    ) -> Result<Self, String> {
+        let mut run = Run::of(ledger)?;
+        run.ledger.ordered = true;
+        run.ledger.reordered = order.reordered();
+        Ok(Answer::new(run, settings))
     }
 
     fn new(run: Run, settings: Vec<String>) -> Self {
@@ -198,6 +215,7 @@ fn entries(ledger: &Ledger) -> Result<Entries, String> {
         published: ledger.messages(),
         handled,
         duplicated,
+        ..Entries::default()
     })
 }
 
@@ -230,7 +248,7 @@ mod tests {
             ledger: Entries {
                 published: 10,
                 handled,
-                duplicated: 0,
+                ..Entries::default()
             },
         }
     }
@@ -247,6 +265,25 @@ mod tests {
             (2, 18, 1_200_000, 2)
         );
         assert_eq!((sum.ledger.published, sum.ledger.handled), (30, 29));
+    }
+
+    #[test]
+    fn a_sequence_tells_of_its_order() {
+        let (ledger, order) = (Ledger::new(2, 1), Order::default());
+        ledger.open();
+        for id in [1, 0] {
+            order.note(id);
+            order.note(id * 1000);
+            ledger.book(0).note(id);
+        }
+        let answer = Answer::of_sequence(&ledger, &order, Vec::new()).unwrap();
+        let text = serde_json::to_string(&answer).unwrap();
+        assert!(
+            text.contains(r#""reordered":2,"ordered":true"#),
+            "got {text}"
+        );
+        let plain = serde_json::to_string(&Answer::of_run(&ledger, Vec::new()).unwrap()).unwrap();
+        assert!(!plain.contains("ordered"), "got {plain}");
     }
 
     #[test]

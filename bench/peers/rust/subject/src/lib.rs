@@ -6,6 +6,7 @@ mod body;
 mod ledger;
 mod offered;
 mod options;
+mod order;
 mod usage;
 
 pub use answer::{Answer, Windows, unsupported};
@@ -13,6 +14,7 @@ pub use body::{body, number};
 pub use ledger::{Book, Ledger, Mark};
 pub use offered::{Clock, Sender, pace};
 pub use options::{Method, Options};
+pub use order::{Order, SEQUENCE_KEYS};
 
 /// Runs a subject on the flags of the process and prints its answer. What is wrong goes to standard error, and the exit
 /// status is 1, or 2 for flags that are wrong.
