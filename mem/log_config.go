@@ -47,14 +47,17 @@ type LogConfig struct {
 // check names every field that is wrong.
 func (c *LogConfig) check() error {
 	var errs []error
-	for name, v := range map[string]int{
-		"Partitions": c.Partitions, "MaxMessages": c.MaxMessages, "MaxBytes": c.MaxBytes, "MaxState": c.MaxState,
-		"MaxRecord": c.MaxRecord, "SendBatch": c.SendBatch,
-	} {
+	natural := func(name string, v int) {
 		if v < 0 {
 			errs = append(errs, fmt.Errorf("%s is %d, which is negative", name, v))
 		}
 	}
+	natural("Partitions", c.Partitions)
+	natural("MaxMessages", c.MaxMessages)
+	natural("MaxBytes", c.MaxBytes)
+	natural("MaxState", c.MaxState)
+	natural("MaxRecord", c.MaxRecord)
+	natural("SendBatch", c.SendBatch)
 	if c.Rebalance < 0 {
 		errs = append(errs, fmt.Errorf("Rebalance is %v, which is negative", c.Rebalance))
 	}

@@ -30,6 +30,7 @@ type logReceiver struct {
 	out    bool        // of some group: the next Receive joins
 	wiped  wipe
 	turn   int         // the cursor that is asked first
+	open   []*cursor   // for take
 	closed bool
 }
 
@@ -152,12 +153,13 @@ func (r *logReceiver) poll(dst []*driver.Delivery) ([]*driver.Delivery, error) {
 
 // take asks the cursors in turn.
 func (r *logReceiver) take(dst []*driver.Delivery) ([]*driver.Delivery, error) {
-	var open []*cursor
+	open := r.open[:0]
 	for _, s := range r.shares {
 		if s.ending == nil {
 			open = append(open, s.cursors...)
 		}
 	}
+	r.open = open
 	r.turn++
 	for i := range open {
 		c := open[(r.turn+i)%len(open)]
