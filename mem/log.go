@@ -39,10 +39,11 @@ type LogBroker struct {
 	topics    map[string]*logTopic
 	receivers map[*logReceiver]struct{}
 	lost      map[lostBy]*int64
-	last      uint64        // the last number of a tenure, delivery or topic
-	// By Faults: how far it is away, and which commits are refused; change is closed and replaced when a cut begins or ends.
+	last      uint64 // the last number of a tenure, delivery or topic
+	// By Faults: how far it is away, and which commits are refused or lost; change is closed and replaced when a cut begins or ends.
 	cut    Cut
 	refuse map[string]*counter
+	lose   map[string]*counter
 	change chan struct{}
 }
 
@@ -74,6 +75,7 @@ func NewLog(c LogConfig) *LogBroker {
 		receivers: map[*logReceiver]struct{}{},
 		lost:      map[lostBy]*int64{},
 		refuse:    map[string]*counter{},
+		lose:      map[string]*counter{},
 		change:    make(chan struct{}),
 	}
 	b.cfg.fill()

@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -108,6 +109,46 @@ func (f *LogFaults) FailCommit(topic string, n int) {
 	defer f.b.mu.Unlock()
 	c := counter(n)
 	f.b.refuse[topic] = &c
+}
+
+// LoseCommit has the next n commits of a partition of the topic get lost on their way: Settle returns nil, and a crash brings back
+// what it settled. The next commit says all of it again.
+func (f *LogFaults) LoseCommit(topic string, n int) {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	c := counter(n)
+	f.b.lose[topic] = &c
+}
+
+// loses reports whether a commit of the topic is lost now.
+func (b *LogBroker) loses(topic string) bool {
+	for _, name := range []string{topic, ""} {
+		if c := b.lose[name]; c != nil && c.next() {
+			return true
+		}
+	}
+	return false
+}
+
+// DamageStates changes what stands beside the commits of a group, as another program may: whoever has a partition next is given
+// all from the commit position on. The group of a queue has no name.
+func (f *LogFaults) DamageStates(topic, group string) {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	t := f.b.topics[topic]
+	if t == nil {
+		return
+	}
+	for _, g := range t.groups {
+		if g.name != group {
+			continue
+		}
+		for _, s := range g.shares {
+			for _, c := range s.cursors {
+				c.state = strings.ToLower(c.state)
+			}
+		}
+	}
 }
 
 var errCommit = errors.New("mem: the commit was refused by a fault switch")

@@ -29,8 +29,8 @@ type logReceiver struct {
 	shares []*share    // what it has
 	out    bool        // of some group: the next Receive joins
 	wiped  wipe
-	turn   int         // the cursor that is asked first
-	open   []*cursor   // for take
+	turn   int       // the cursor that is asked first
+	open   []*cursor // for take
 	closed bool
 }
 

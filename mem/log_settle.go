@@ -78,7 +78,9 @@ func (r *logReceiver) Settle(_ context.Context, batch []driver.Settlement) error
 		}
 	}
 	for _, c := range changed {
-		c.save()
+		if !r.b.loses(c.log.t.name) {
+			c.save()
+		}
 	}
 	return f.err(len(batch))
 }

@@ -168,6 +168,26 @@ func TestLogRefusedCommitIsTriedAgain(t *testing.T) {
 	want(t, "commit", b.Positions("orders", "")[0].Commit, uint64(2))
 }
 
+func TestLogLostCommitsAndDamagedStatesRepeat(t *testing.T) {
+	t.Parallel()
+	b, s, r := oneLog(t, mem.LogConfig{})
+	send(t, s, "0", "1", "2")
+	ds := take(t, r, 3)
+	b.Faults().LoseCommit("orders", 1)
+	settle(t, r, driver.Done, ds[0])
+	want(t, "lost", b.Positions("orders", "")[0].Commit, uint64(0))
+	settle(t, r, driver.Done, ds[2]) // which says both
+	want(t, "then", b.Positions("orders", "")[0].Commit, uint64(1))
+	b.Faults().DamageStates("orders", "")
+	if err := b.Faults().Crash(r); err != nil {
+		t.Fatal(err)
+	}
+	next := logReceiver(t, b, "", queueTopic("orders"))
+	again := take(t, next, 9)
+	want(t, "all from the commit on", bodies(again), "[1 2]")
+	settle(t, next, driver.Done, again...)
+}
+
 // Fault 14: a window that is full says so, and behind what.
 func TestFault14FullLogWindowIsNamed(t *testing.T) {
 	t.Parallel()
