@@ -31,6 +31,11 @@
 //
 // Everything is lost with the process. Receivers say so ([driver.Info] Volatile).
 //
+// # A log
+//
+// [NewLog] makes another kind of broker: a log with partitions and history, in which a group has commit positions. It proves what
+// drivers of logs do, and is for tests of what will run on one.
+//
 // # Faults
 //
 // [Broker.Faults] makes a broker misbehave while it runs, and [Config.Weak] makes it as weak as some of the others are.

@@ -1,0 +1,210 @@
+package mem
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// LogFaults makes a [LogBroker] misbehave while it runs. It is got from [LogBroker.Faults]; all methods may be called
+// concurrently. Where a method takes a topic, the empty name is every topic; where one takes a number, the fault happens to the
+// next n and is over, a negative number is every one, and 0 switches it off.
+type LogFaults struct {
+	b *LogBroker
+}
+
+// Faults returns the switches of b.
+func (b *LogBroker) Faults() *LogFaults { return &b.faults }
+
+// Disconnect puts the broker out of reach until [LogFaults.Reconnect], as [Faults.Disconnect] does. What was committed stays.
+func (f *LogFaults) Disconnect(how Cut) {
+	b := f.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cut = how
+	for r := range b.receivers {
+		if how == HardCut {
+			r.loseAll()
+		}
+		r.rouse()
+	}
+	b.changed()
+}
+
+// Reconnect brings the broker back, with its partitions as they were.
+func (f *LogFaults) Reconnect() { f.Disconnect(Connected) }
+
+// changed wakes who waits for the end of a cut. The caller holds the lock.
+func (b *LogBroker) changed() {
+	close(b.change)
+	b.change = make(chan struct{})
+}
+
+// loseAll ends every tenure of the receiver at once.
+func (r *logReceiver) loseAll() {
+	r.fallOut("")
+	for len(r.shares) > 0 {
+		r.shares[0].lose()
+	}
+}
+
+// Revoke ends the tenure of every receiver in every partition of the topic, as a rebalance does. For grace they may settle what they
+// have in hand, and receive nothing of it; then, or once they say that they are done, the partitions go to who receives.
+// Without grace the tenures are lost at once. Revoke returns how many they are, and waits for nothing.
+func (f *LogFaults) Revoke(topic string, grace time.Duration) int {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	told := 0
+	for r := range f.b.receivers {
+		told += r.revoke(topic, grace)
+	}
+	return told
+}
+
+// RevokeReceiver is [LogFaults.Revoke] for one receiver of this broker and all its topics. A closed one has no tenure to end.
+func (f *LogFaults) RevokeReceiver(r driver.Receiver, grace time.Duration) error {
+	one, err := f.own(r)
+	if err != nil {
+		return err
+	}
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	if !one.closed {
+		one.revoke("", grace)
+	}
+	return nil
+}
+
+// Crash ends a receiver as if its process had died: it commits nothing more, and what it knew beside the commits is gone. All its
+// calls return [driver.ErrClosed] from now on. Its partitions go to others at once, where a broker would wait for its heartbeat.
+func (f *LogFaults) Crash(r driver.Receiver) error {
+	one, err := f.own(r)
+	if err != nil {
+		return err
+	}
+	f.b.mu.Lock()
+	first := one.detach()
+	f.b.mu.Unlock()
+	if first {
+		one.end()
+	}
+	return nil
+}
+
+func (f *LogFaults) own(r driver.Receiver) (*logReceiver, error) {
+	one, ok := r.(*logReceiver)
+	if !ok || one.b != f.b {
+		return nil, fmt.Errorf("mem: a %T is no receiver of this broker", r)
+	}
+	return one, nil
+}
+
+// FailCommit has the broker refuse the next n commits of a topic: the settlements of the topic in one call of Settle. They fail,
+// and may be tried again.
+func (f *LogFaults) FailCommit(topic string, n int) {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	c := counter(n)
+	f.b.refuse[topic] = &c
+}
+
+// LoseCommit has the next n commits of a partition of the topic get lost on their way: Settle returns nil, and a crash brings back
+// what it settled. The next commit says all of it again.
+func (f *LogFaults) LoseCommit(topic string, n int) {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	c := counter(n)
+	f.b.lose[topic] = &c
+}
+
+// loses reports whether a commit of the topic is lost now.
+func (b *LogBroker) loses(topic string) bool {
+	for _, name := range []string{topic, ""} {
+		if c := b.lose[name]; c != nil && c.next() {
+			return true
+		}
+	}
+	return false
+}
+
+// DamageStates changes what stands beside the commits of a group, as another program may: whoever has a partition next is given
+// all from the commit position on. The group of a queue has no name.
+func (f *LogFaults) DamageStates(topic, group string) {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	t := f.b.topics[topic]
+	if t == nil {
+		return
+	}
+	for _, g := range t.groups {
+		if g.name != group {
+			continue
+		}
+		for _, s := range g.shares {
+			for _, c := range s.cursors {
+				c.state = strings.ToLower(c.state)
+			}
+		}
+	}
+}
+
+var errCommit = errors.New("mem: the commit was refused by a fault switch")
+
+// refuses says why a settlement of the topic cannot be committed now. All of one call that are of one topic fare alike.
+func (b *LogBroker) refuses(topic string, known map[string]bool) error {
+	if b.cut != Connected {
+		return errAway
+	}
+	refused, ok := known[topic]
+	if !ok {
+		for _, name := range []string{topic, ""} {
+			if c := b.refuse[name]; c != nil && c.next() {
+				refused = true
+				break
+			}
+		}
+		known[topic] = refused
+	}
+	if refused {
+		return errCommit
+	}
+	return nil
+}
+
+// WipeTopology makes every topic, group and record vanish, as a broker does that starts again without its data. What is in hand is
+// lost. Receivers fail once with [driver.ErrDisconnected]; their next Receive declares what they need again, or fails with
+// [driver.ErrNoTopic] where they may not. Senders do so in their next Send.
+func (f *LogFaults) WipeTopology() {
+	b := f.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for r := range b.receivers {
+		r.loseAll()
+		r.groups, r.reads, r.wiped = nil, nil, wipedAway
+	}
+	for _, t := range b.topics {
+		t.end()
+	}
+	if !b.closed {
+		b.topics = map[string]*logTopic{}
+	}
+}
+
+// Inject puts a record on a topic as a foreign program would, without waiting for room, and without Control. Reserved headers are
+// read as a backend reads them off the wire, and are no headers of the delivery. It fails with [driver.ErrNoTopic] when the topic
+// is unknown.
+func (f *LogFaults) Inject(topic string, r driver.Record) error {
+	b := f.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.topics[topic]
+	if t == nil {
+		return fmt.Errorf("mem: topic %q: %w", topic, driver.ErrNoTopic)
+	}
+	foreign(&r)
+	t.main.pick(r.Key).push(newLogRecord(&r, r.Size()))
+	return nil
+}

@@ -1,0 +1,109 @@
+package mem
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// A logEntry is a delivery with what it stands for. It is used once, and its delivery has memory of its own.
+type logEntry struct {
+	c        *cursor
+	tenure   uint64
+	position uint64
+	record   *logRecord
+	settled  bool
+	delivery driver.Delivery
+}
+
+// deliver makes a delivery of a record.
+func (c *cursor) deliver(r *logReceiver, position uint64, rec *logRecord) *driver.Delivery {
+	e := &logEntry{c: c, tenure: c.share.tenure, position: position, record: rec}
+	from := &rec.rec
+	e.delivery = driver.Delivery{
+		Token:       driver.Token{A: position, B: r.b.number(), Ref: e},
+		Tenure:      e.tenure,
+		Body:        bytes.Clone(from.Body),
+		ID:          from.ID,
+		ContentType: from.ContentType,
+		Control:     from.Control.Clone(),
+		Headers:     slices.Clone(from.Headers),
+		Key:         bytes.Clone(from.Key),
+		Topic:       c.log.t.name,
+	}
+	return &e.delivery
+}
+
+// entry returns what a delivery stands for, if the receiver has it in hand. The caller holds the lock.
+func (r *logReceiver) entry(d *driver.Delivery) (*logEntry, error) {
+	if d == nil {
+		return nil, errForeign
+	}
+	e, ok := d.Token.Ref.(*logEntry)
+	switch {
+	case !ok || e.c.share.b != r.b:
+		return nil, errForeign
+	case e.settled || e.tenure != e.c.share.tenure || e.c.share.owner == nil:
+		return nil, errSettled
+	case e.c.share.owner != r:
+		return nil, errForeign
+	default:
+		return e, nil
+	}
+}
+
+// Settle applies each verdict, and then commits each partition once.
+func (r *logReceiver) Settle(_ context.Context, batch []driver.Settlement) error {
+	r.b.mu.Lock()
+	defer r.b.mu.Unlock()
+	var f failures
+	var changed []*cursor
+	refused := map[string]bool{}
+	for i := range batch {
+		e, err := r.entry(batch[i].Delivery)
+		if err == nil {
+			err = r.b.refuses(e.c.log.t.name, refused) // before anything is noted: the engine tries it again
+		}
+		if err == nil {
+			err = e.settle(batch[i].Verdict)
+		}
+		if err != nil {
+			f.add(len(batch), i, err)
+			continue
+		}
+		if !slices.Contains(changed, e.c) {
+			changed = append(changed, e.c)
+		}
+	}
+	for _, c := range changed {
+		if !r.b.loses(c.log.t.name) {
+			c.save()
+		}
+	}
+	return f.err(len(batch))
+}
+
+// settle applies a verdict. What is released waits in memory, since a log gives nothing back.
+func (e *logEntry) settle(v driver.Verdict) error {
+	c := e.c
+	if v == driver.Done {
+		if err := c.tracker.Done(e.position); err != nil {
+			return errSettled
+		}
+	} else {
+		if err := c.tracker.Release(e.position); err != nil {
+			return errSettled
+		}
+		c.released[e.position] = e.record
+		c.share.owner.rouse()
+	}
+	e.settled = true
+	e.record = nil
+	if c.share.b.cfg.Poison {
+		overwrite(e.delivery.Body)
+		overwrite(e.delivery.Key)
+	}
+	return nil
+}
