@@ -96,8 +96,7 @@ func (w *worker) putOff(d *driver.Delivery, o Outcome) (driver.Settlement, *move
 
 // giveUp sends a message to the dead letters, after the given number of failed handler calls.
 func (w *worker) giveUp(d *driver.Delivery, why Reason, err error, calls int) (driver.Settlement, *move) {
-	switch why {
-	case ReasonUndecodable, ReasonTooLarge, ReasonAbandoned:
+	if why == ReasonUndecodable || why == ReasonTooLarge || why == ReasonAbandoned {
 		calls = attemptOf(d) - 1 // the handler was not called this time
 	}
 	if w.r.dead == nil {

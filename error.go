@@ -75,7 +75,7 @@ func mistakes(op, topic string, err error) error {
 
 // separate returns the errors of which err was joined, those that were joined of others in their place.
 func separate(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // What is wrapped in another text stays in it.
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
 	}

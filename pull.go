@@ -72,7 +72,7 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 			}
 			return nil
 		}
-		if why := refuse(&c.spec, d); why != 0 && !(why == refusedAbandoned && p.lane.spares()) {
+		if why := refuse(&c.spec, d); why != 0 && (why != refusedAbandoned || !p.lane.spares()) {
 			s = p.lane.conclude(d, refused(&c.spec, d, why))
 			continue
 		}

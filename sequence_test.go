@@ -191,10 +191,9 @@ func TestSequencePulled(t *testing.T) {
 		for m, err := range wherry.Pull(t.Context(), wherry.Sequence(b, steps)) {
 			assert.NoError(t, err)
 			seen.add("%d", m.Value.N)
-			n := len(seen.all())
-			switch {
-			case n == 2: // released
-			case n == 3:
+			switch len(seen.all()) {
+			case 2: // released
+			case 3:
 				m.Settle(wherry.Retry(errStep))
 			default:
 				m.Settle(wherry.Ack())

@@ -140,7 +140,7 @@ func (s *sequencer) addLocked(d *driver.Delivery, alone bool) {
 }
 
 // isCrowded reports whether as many wait behind the first as may.
-func (s *sequencer) isCrowded(k *sequenceKey) bool { return k.n-1 >= s.spec.perKey }
+func (s *sequencer) isCrowded(k *sequenceKey) bool { return k.n > s.spec.perKey }
 
 func (s *sequencer) deliveryLocked(d *driver.Delivery) *seqDelivery {
 	one := s.free

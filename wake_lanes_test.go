@@ -19,8 +19,7 @@ func TestLanesOfMessagesThatTakeSomeTime(t *testing.T) {
 		"default prefetch": {wherry.Concurrency(64)},
 		"prefetch 4096":    {wherry.Concurrency(64), wherry.Prefetch(4096)},
 	} {
-		for _, each := range []time.Duration{300, 500, 900, 1100} {
-			each *= time.Microsecond
+		for _, each := range []time.Duration{300 * time.Microsecond, 500 * time.Microsecond, 900 * time.Microsecond, 1100 * time.Microsecond} {
 			t.Run(name+" "+each.String(), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { lanesOf(t, each, opts...) })

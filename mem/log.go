@@ -26,7 +26,7 @@ import (
 // where they are told, as far back as the partitions reach. A record for one group alone is in a log of that group, whose
 // partitions go with those of the topic. There are no delays, leases and counts: the engine has other means.
 //
-// It is for tests and for programs that want a log's behavior without one. One lock guards it all. It forgets at exit, as every
+// It is for tests and for programs that want a log's behaviour without one. One lock guards it all. It forgets at exit, as every
 // broker in the process does.
 type LogBroker struct {
 	cfg    LogConfig

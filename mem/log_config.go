@@ -59,7 +59,7 @@ func (c *LogConfig) check() error {
 	natural("MaxRecord", c.MaxRecord)
 	natural("SendBatch", c.SendBatch)
 	if c.Rebalance < 0 {
-		errs = append(errs, fmt.Errorf("Rebalance is %v, which is negative", c.Rebalance))
+		errs = append(errs, fmt.Errorf("%s is %v, which is negative", "Rebalance", c.Rebalance))
 	}
 	if len(errs) == 0 {
 		return nil

@@ -115,9 +115,9 @@ func (c *cursor) depth(d *driver.Depth, oldest *driver.Stamp) {
 	if s.Commit > c.log.end() {
 		return
 	}
-	inHand := uint64(s.InHand) //nolint:gosec // G115: a count
+	inHand := uint64(s.InHand)
 	d.InFlight += int64(s.InHand)
-	d.Ready += int64(c.log.end() - s.Commit - s.Finished - inHand) //nolint:gosec // G115: bounded by what is in memory
+	d.Ready += int64(c.log.end() - s.Commit - s.Finished - inHand)
 	note := func(r *logRecord) {
 		if at := r.rec.Control.Published; at != 0 && (*oldest == 0 || at < *oldest) {
 			*oldest = at

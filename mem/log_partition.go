@@ -50,7 +50,7 @@ func (p *partition) at(position uint64) *logRecord { return p.records[position-p
 // since is the first position whose record came at a time or later.
 func (p *partition) since(t time.Time) uint64 {
 	i := sort.Search(len(p.records), func(i int) bool { return !p.records[i].at.Before(t) })
-	return p.base + uint64(i) //nolint:gosec // G115: an index
+	return p.base + uint64(i)
 }
 
 // push appends a record and wakes who reads.

@@ -145,6 +145,7 @@ func TestLogHistoryMakesRoom(t *testing.T) {
 		}
 		p := b.Positions("fan", "a")[0]
 		want(t, "kept", fmt.Sprint(p.Begin, p.Commit, p.End), "2 5 5")
+		readers := map[string]driver.Receiver{}
 		for name, from := range map[string]driver.Position{
 			"[2 3 4 5]": {Head: true}, "[3 4 5]": {Time: then}, "[5]": {}, "[4 5]": {Time: then.Add(time.Millisecond)},
 		} {
@@ -152,17 +153,18 @@ func TestLogHistoryMakesRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() {
-				ds := take(t, reader, 9)
-				want(t, "read", bodies(ds), name)
-				settle(t, reader, driver.Done, ds...)
-				if err := reader.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}()
+			readers[name] = reader
 		}
 		if err := b.Faults().Inject("fan", driver.Record{Body: []byte("5")}); err != nil { // it does not ask for room
 			t.Error(err)
+		}
+		for name, reader := range readers {
+			ds := take(t, reader, 9)
+			want(t, "read", bodies(ds), name)
+			settle(t, reader, driver.Done, ds...)
+			if err := reader.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ type partitions struct {
 // pick chooses the partition of a key.
 func (ps *partitions) pick(key []byte) *partition {
 	if len(key) > 0 {
-		return ps.all[int(keyHash(key)%uint32(len(ps.all)))] //nolint:gosec // G115: a broker has no 4 billion partitions
+		return ps.all[int(keyHash(key)%uint32(len(ps.all)))]
 	}
 	ps.turn = (ps.turn + 1) % len(ps.all)
 	return ps.all[ps.turn]
@@ -121,7 +122,7 @@ func (t *logTopic) addGroup(name string) *logGroup {
 // topicsOf returns the topics of a source, which are fan-outs or queues. The caller holds the lock.
 func (b *LogBroker) topicsOf(s *driver.Source, fanouts bool) ([]*logTopic, error) {
 	if len(s.Topics) == 0 {
-		return nil, fmt.Errorf("mem: a source without topics")
+		return nil, errors.New("mem: a source without topics")
 	}
 	topics := make([]*logTopic, 0, len(s.Topics))
 	for _, d := range s.Topics {

@@ -82,9 +82,9 @@ func (t *T) keyedApp(opts ...wherry.TopicOption) *keyedApp {
 	return a
 }
 
-// publish publishes the messages from to to-1 of each key, in turn.
-func (a *keyedApp) publish(from, to int, keys ...string) {
-	for n := from; n < to; n++ {
+// publish publishes n messages of each key, in turn.
+func (a *keyedApp) publish(each int, keys ...string) {
+	for n := range each {
 		for _, key := range keys {
 			text := key + ":" + strconv.Itoa(n)
 			if err := a.pub.Publish(a.t.soon(), &text, wherry.WithID(text)); err != nil {
@@ -193,7 +193,7 @@ func sequenceOrder(t *T) {
 	}
 	s := t.start(a.consumer(result, nil, wherry.Workers(2), wherry.Concurrency(3)))
 	const each = 20
-	a.publish(0, each, keys...)
+	a.publish(each, keys...)
 	a.settled(each * len(keys))
 	s.stop()
 	a.inOrder(each, keys...)
@@ -209,7 +209,7 @@ func sequenceWaits(t *T) {
 		return wherry.Ack()
 	}
 	s := t.start(a.consumer(result, nil))
-	a.publish(0, 4, "bad", "good")
+	a.publish(4, "bad", "good")
 	a.settled(8)
 	s.stop()
 	a.inOrder(4, "bad", "good")
@@ -236,7 +236,7 @@ func sequenceSkips(t *T) {
 		return wherry.Ack()
 	}
 	s := t.start(a.consumer(result, nil))
-	a.publish(0, 3, "key")
+	a.publish(3, "key")
 	a.settled(2)
 	s.stop()
 	if got := a.calls.ids(); !slices.Equal(got, []string{"key:0", "key:1", "key:1", "key:2"}) {
@@ -280,7 +280,7 @@ func sequenceParks(t *T) {
 	park := []wherry.SequenceOption{wherry.OnFailure(wherry.Park)}
 	var events deadLetterCount
 	s := t.start(a.consumer(result, park, wherry.OnEvent(events.add)))
-	a.publish(0, 10, "bad", "good")
+	a.publish(10, "bad", "good")
 	a.settled(11)
 	if !t.eventually(func() bool { return events.count() == 9 }) {
 		t.Fatalf("%d messages are set aside within %v, want 9", events.count(), t.h.Wait)
@@ -335,7 +335,7 @@ func sequenceRestarts(t *T) {
 		return wherry.Ack()
 	}
 	const each = 12
-	a.publish(0, each, keys...)
+	a.publish(each, keys...)
 	first := t.start(a.consumer(result, nil, wherry.DrainTime(0), wherry.GraceTime(t.h.Wait)))
 	select {
 	case <-half:
@@ -375,7 +375,7 @@ func broadcastHandled(t *T) {
 			t.Fatalf("Publish: %v", err)
 		}
 	}
-	if !t.eventually(func() bool { return seen[0].count() >= len(all)+1 && seen[1].count() >= len(all) }) {
+	if !t.eventually(func() bool { return seen[0].count() > len(all) && seen[1].count() >= len(all) }) {
 		t.Fatalf("%d and %d calls within %v", seen[0].count(), seen[1].count(), t.h.Wait)
 	}
 	t.pause(t.h.Quiet)
