@@ -119,11 +119,7 @@ func (r *running) work() (held int, handled uint64, oldest *lane) {
 		w.mu.Lock()
 		w.recallAllLocked()
 		held += w.unsettled
-		if w.tx != nil {
-			handled += w.tx.committed() // what is handled again and again is no progress
-		} else {
-			handled += w.handled
-		}
+		handled += w.handled
 		for _, l := range w.lanes {
 			if l.started != 0 && (since == 0 || l.started < since) {
 				since, oldest = l.started, l
