@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,10 +90,9 @@ func TestFault1LogCommitStaysAtTheFirst(t *testing.T) {
 		publish(t, b, orders, ordersTo(10)...)
 		var handled calls
 		stuck := make(chan struct{})
-		first := true
+		var begun atomic.Bool
 		r := start(t, wherry.Consume(wherry.Queue(b, orders), func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
-			if m.Value.ID == 0 && first {
-				first = false
+			if m.Value.ID == 0 && begun.CompareAndSwap(false, true) {
 				<-stuck
 				return wherry.Ack()
 			}
