@@ -51,7 +51,7 @@ race: ## Test every module with the race detector.
 
 .PHONY: flake
 flake: ## Run the whole suite COUNT times in shuffled order. One failure fails it.
-	go test -count=$(COUNT) -shuffle=on -failfast $(PACKAGES)
+	go test -count=$(COUNT) -shuffle=on -failfast -timeout 30m $(PACKAGES)
 
 .PHONY: test-newest
 test-newest: ## Vet and test the root module with the newest Go, which is fetched when it is missing.
