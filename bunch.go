@@ -25,6 +25,7 @@ const (
 // context, and comes to the lock for everything else.
 type bunch struct {
 	of    [bunchSize]*driver.Delivery // written by the lane, under the lock, while there is no bunch
+	keys  []*seqNode                  // those of the deliveries, where they stand behind keys
 	begun atomic.Uint64               // how many, the one in hand included
 	limit uint64                      // the lane's alone: how many it may begin, 0 where it has no bunch
 	size  uint64                      // guarded by the worker's lock: how many there are, 0 once it was recalled
@@ -48,7 +49,7 @@ func (w *worker) bunchLocked(l *lane) {
 	if len(rest) == 0 || w.linger > longestUnwoken || w.info.Lease > 0 {
 		return
 	}
-	w.sample.begin(l)
+	w.sampleLocked(l)
 	n := min(w.pace.Share(len(rest), w.atOnce), bunchSize-1)
 	if n == 0 {
 		return
@@ -75,11 +76,23 @@ func (w *worker) recallLocked(l *lane) {
 	}
 	w.handled += begun - 1
 	l.current = b.of[begun-1]
-	if rest := b.of[begun:b.size]; len(rest) > 0 {
+	if w.seq != nil {
+		w.seq.recallLocked(l, int(begun)) // before the size is 0
+	} else if rest := b.of[begun:b.size]; len(rest) > 0 {
 		w.putBackLocked(rest)
 	}
 	b.size = 0
 	w.bunched--
+}
+
+// recall ends the lane's own bunch.
+func (l *lane) recall() {
+	if l.bunch.limit == 0 {
+		return
+	}
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	l.w.recallLocked(l)
 }
 
 // putBackLocked puts deliveries at the front of the buffer, where there is room if they were its last to be taken.
@@ -103,29 +116,38 @@ func (w *worker) recallAllLocked() {
 // leastSampled is the fewest deliveries of one Receive of which a lane's are timed.
 const leastSampled = 16
 
-// A sample is how long one lane takes for what it has. One is taken of each Receive, unless that brought next to nothing.
+// A sample is how long one lane takes for what it has. One is taken of each Receive, unless that brought next to nothing. It is
+// the lane's alone, and ends before the lane comes to the lock, for which it may wait.
 type sample struct {
-	due   bool
-	of    *lane // nil while none is taken
+	taken bool
 	since time.Time
+	took  time.Duration
 }
 
-// begin is called when the lane is about to handle what it took.
-func (s *sample) begin(l *lane) {
-	if s.due {
-		s.due, s.of, s.since = false, l, time.Now()
+// sampleLocked begins a sample of what the lane is about to handle, if one is due.
+func (w *worker) sampleLocked(l *lane) {
+	if w.sampleDue {
+		w.sampleDue = false
+		l.sample.taken, l.sample.since = true, time.Now()
+	}
+}
+
+// end is called when the lane is done.
+func (s *sample) end() {
+	if s.taken {
+		s.took = time.Since(s.since)
 	}
 }
 
 // sampledLocked tells the pace how long the lane took for what it had last, before anything changes that. Of a bunch that was
 // taken back nobody knows any more how much of it the lane did.
 func (w *worker) sampledLocked(l *lane) {
-	w.sample.of = nil
+	l.sample.taken = false
 	n := uint64(1)
 	if b := &l.bunch; b.limit != 0 {
 		n = min(b.begun.Load(), b.size)
 	}
 	if n > 0 {
-		w.pace.Each(time.Since(w.sample.since), int(n))
+		w.pace.Each(l.sample.took, int(n))
 	}
 }

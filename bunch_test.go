@@ -3,13 +3,16 @@ package wherry_test
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/codec"
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/mem"
 )
 
 // Orders of a bunch, in the order in which they are sent.
@@ -107,14 +110,99 @@ func TestBunch(t *testing.T) {
 			synctest.Wait()
 		}, 0},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		for how, start := range map[string]func(*testing.T, ...wherry.ConsumeOption) *quickRig{
+			"queue": startQuick, "sequence": startQuickSequence,
+		} {
+			t.Run(how+", "+c.name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					handled, meanwhile := start(t, wherry.Concurrency(c.lanes)).inBunch(c.during)
+					assertEachOnce(t, handled)
+					if meanwhile != c.meanwhile {
+						t.Errorf("%d were handled while one was slow, want %d", meanwhile, c.meanwhile)
+					}
+				})
+			})
+		}
+	}
+}
+
+// startQuickSequence is startQuick for a sequence.
+func startQuickSequence(t *testing.T, opts ...wherry.ConsumeOption) *quickRig {
+	t.Helper()
+	r := newQuickSequence(t, opts...)
+	r.prove()
+	return r
+}
+
+// newQuickSequence is newQuick for a sequence, in which each order has a key of its own.
+func newQuickSequence(t *testing.T, opts ...wherry.ConsumeOption) *quickRig {
+	t.Helper()
+	keyed := wherry.NewKeyedTopic(orders.Name(), codec.JSON[order]{}, func(dst []byte, o *order) []byte {
+		return strconv.AppendInt(dst, int64(o.ID), 10)
+	})
+	b := mem.New(mem.Config{})
+	return newQuickOn(t, b, keyed, wherry.Sequence(b, keyed), opts...)
+}
+
+// A lane that finds another in the middle of a bunch, where one lane is to do all, leaves it alone with what is in the buffer too.
+// Only when that one is slow it comes for it.
+func TestBunchIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for how, start := range map[string]func(*testing.T, ...wherry.ConsumeOption) *quickRig{
+		"queue": newQuick, "sequence": newQuickSequence,
+	} {
+		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				handled, meanwhile := startQuick(t, wherry.Concurrency(c.lanes)).inBunch(c.during)
-				assertEachOnce(t, handled)
-				if meanwhile != c.meanwhile {
-					t.Errorf("%d were handled while one was slow, want %d", meanwhile, c.meanwhile)
+				const all, slowest = 200, quickMessages + 10 // which is more than a bunch
+				r := start(t, wherry.Concurrency(2))
+				free, begin, slow := make(chan struct{}), make(chan struct{}), make(chan struct{})
+				var mu sync.Mutex
+				handled := 0
+				r.set(func(m *wherry.Message[order]) {
+					switch m.Value.ID {
+					case -2:
+						<-free
+					case -1:
+						<-begin
+					case slowest:
+						<-slow
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					handled++
+				})
+				count := func() int {
+					mu.Lock()
+					defer mu.Unlock()
+					return handled
 				}
+				r.send(-2)
+				synctest.Wait()
+				r.prove() // the other lane
+				r.send(-1)
+				synctest.Wait()
+				proven := count()
+				for id := range all {
+					r.send(quickMessages + id)
+				}
+				close(begin)
+				synctest.Wait()
+				before := count()
+				close(free)
+				synctest.Wait()
+				if got := count() - before; got != 1 {
+					t.Errorf("the lane that came free handled %d at once, want its own alone", got)
+				}
+				time.Sleep(10 * time.Millisecond)
+				synctest.Wait()
+				if got := count() - proven; got != all+1 {
+					t.Errorf("%d were handled beside a slow one, want %d", got, all+1)
+				}
+				close(slow)
+				synctest.Wait()
+				r.stop()
 			})
 		})
 	}

@@ -25,8 +25,11 @@ type lane struct {
 	tells     bool         // somebody listens to events
 	decoding  bool         // a panic now is the codec's
 	bunch     bunch
+	sample    sample
 
-	key *seqNode // that of the delivery in hand, where there are keys; written under the worker's lock, by the lane
+	// That of the delivery in hand, where there are keys, and of the first of a bunch; written under the worker's lock, by the
+	// lane or by whoever ends its bunch.
+	key *seqNode
 
 	// Guarded by the worker's lock.
 	current *driver.Delivery
@@ -165,6 +168,7 @@ func (l *lane) round(s driver.Settlement) {
 // conclude is what the lane's next call settles: nothing, when the outcome moves the message.
 func (l *lane) conclude(d *driver.Delivery, o Outcome) driver.Settlement {
 	if l.w.seq != nil {
+		l.recall()
 		return l.w.seq.conclude(l, d, o)
 	}
 	s, m := l.w.decide(l, d, o)

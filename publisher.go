@@ -38,7 +38,7 @@ type publisherCore struct {
 	spec   publishSpec
 	name   string
 	out    *outlet
-	accept driver.Accepter // nil where every message is sent, or is more than a body
+	accept driver.Accepter // nil where every message is sent, or is more than a body and a key
 	join   *joiner         // nil where joining gains nothing
 	clock  clock
 	prefix uint64
@@ -116,7 +116,7 @@ func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opt
 	}
 	c.contentType = p.topic.contentType
 	c.open(out)
-	if c.join == nil && p.topic.key == nil {
+	if c.join == nil {
 		c.accept, _ = out.sender.(driver.Accepter)
 	}
 	return p, nil
@@ -162,10 +162,14 @@ func (p *Publisher[T]) accepted(ctx context.Context, v *T) bool {
 	if body, err := p.topic.codec.Append(e.body[:0], v); err == nil {
 		r := &e.rec[0]
 		r.Body, r.ID.Seq, r.Control.Published = body, e.number(c), c.clock.now()
-		taken = len(body) <= c.maxBody && c.accept.Accept(r)
+		if p.topic.key != nil {
+			e.key = p.topic.key(e.key, v)
+			r.Key = e.key
+		}
+		taken = len(body)+len(r.Key) <= c.maxBody && c.accept.Accept(r)
 		e.body = r.Body
-		if cap(e.body) > maxKeptBuffer {
-			e.body = nil
+		if len(r.Key) > 0 || cap(e.body) > maxKeptBuffer {
+			c.undress(e)
 		}
 	}
 	c.pool.Put(e)

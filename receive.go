@@ -72,7 +72,7 @@ func (w *worker) acceptLocked(got []*driver.Delivery) {
 	w.unsettled += len(got)
 	w.buf, w.head = got, 0
 	w.r.clock.set(w.pace.Begin(len(got)))
-	w.sample.due = len(got) >= leastSampled
+	w.sampleDue = len(got) >= leastSampled
 	w.turn ^= 1
 	w.leases.addLocked(got)
 	if w.tenures.any() {

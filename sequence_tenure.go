@@ -76,6 +76,7 @@ func (s *sequencer) unreadyLocked(n *seqNode) {
 	if s.last == n {
 		s.last = before
 	}
+	s.ready--
 }
 
 // loseOneLocked forgets a delivery whose lease is gone, if no handler has it, with what came after it of its key in the same

@@ -30,6 +30,7 @@ type sequencer struct {
 	keys    keytable.Table[sequenceKey]
 	first   *seqNode // the ready ones, in order
 	last    *seqNode
+	ready   int     // how many they are
 	due     dueKeys // the waiting ones
 	timer   *time.Timer
 	free    *seqDelivery
@@ -99,15 +100,29 @@ func newSequencer(w *worker, s *sourceSpec) *sequencer {
 func (s *sequencer) takeInLocked() {
 	w := s.w
 	alone := w.info.HasCount && s.inspectLocked()
-	for d := w.popLocked(); d != nil; d = w.popLocked() {
-		s.addLocked(d, alone)
+	got := w.buf[w.head:]
+	var hashes [hashedAtOnce]uint64
+	for rest := got; len(rest) > 0; {
+		some := rest[:min(len(rest), hashedAtOnce)]
+		for i, d := range some {
+			s.bytes += d.Size()
+			hashes[i] = s.keys.Hash(d.Key)
+		}
+		for i, d := range some {
+			s.addLocked(d, hashes[i], alone)
+		}
+		rest = rest[len(some):]
 	}
+	s.waiting += len(got)
+	clear(got)
 	w.buf, w.head = w.buf[:0], 0
 }
 
-func (s *sequencer) addLocked(d *driver.Delivery, alone bool) {
-	s.waiting++
-	s.bytes += d.Size()
+// hashedAtOnce is of how many deliveries the keys are looked at before the first of them is put behind its key: the processor
+// fetches several at once where one does not wait for another.
+const hashedAtOnce = 16
+
+func (s *sequencer) addLocked(d *driver.Delivery, hash uint64, alone bool) {
 	if !s.ordered || len(d.Key) == 0 {
 		n := s.keys.Loose()
 		n.Value.head, n.Value.alone, n.Value.n = d, alone, 1
@@ -115,14 +130,13 @@ func (s *sequencer) addLocked(d *driver.Delivery, alone bool) {
 		s.beginLocked(n)
 		return
 	}
-	n := s.keys.Get(d.Key)
-	if n == nil {
-		n = s.keys.Add(d.Key)
-		n.Value.head, n.Value.alone, n.Value.n = d, alone, 1
+	n := s.keys.OfHash(d.Key, hash)
+	k := &n.Value
+	if k.head == nil {
+		k.head, k.alone, k.n = d, alone, 1
 		s.beginLocked(n)
 		return
 	}
-	k := &n.Value
 	one := s.deliveryLocked(d)
 	one.alone = alone
 	if k.end == nil {
@@ -170,21 +184,28 @@ func (s *sequencer) readyLocked(n *seqNode) {
 		s.last.Value.after = n
 	}
 	s.last = n
+	s.ready++
 }
 
 // takeLocked gives the lane the first delivery of the key that has been ready longest, nil where none is.
 func (s *sequencer) takeLocked(l *lane) *driver.Delivery {
-	n := s.first
-	if n == nil {
+	if s.first == nil {
 		return nil
 	}
+	l.key = s.takeKeyLocked()
+	return l.key.Value.head
+}
+
+// takeKeyLocked takes the key that has been ready longest.
+func (s *sequencer) takeKeyLocked() *seqNode {
+	n := s.first
 	s.first = n.Value.after
 	if s.first == nil {
 		s.last = nil
 	}
+	s.ready--
 	n.Value.state, n.Value.after = keyHandled, nil
-	l.key = n
-	return n.Value.head
+	return n
 }
 
 // any reports whether a lane would find a delivery.
@@ -234,7 +255,7 @@ func (s *sequencer) removeLocked(n *seqNode) {
 	if s.example == n {
 		s.example = nil
 	}
-	s.keys.Remove(n)
+	s.keys.Retire(n)
 }
 
 func (s *sequencer) listLocked(n *seqNode) {
@@ -350,7 +371,7 @@ func (s *sequencer) stopLocked() int {
 			n.Value.state, n.Value.after = keyNew, nil
 		}
 	})
-	s.first, s.last, s.due = nil, nil, nil
+	s.first, s.last, s.ready, s.due = nil, nil, 0, nil
 	return n
 }
 

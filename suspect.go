@@ -110,6 +110,7 @@ const keptDelivered = 5
 // spares reports whether the lane handles a message that was delivered too often. Under [Block] nothing is given up but what was
 // rejected.
 func (l *lane) spares() bool {
+	l.recall()
 	if l.key == nil {
 		return false
 	}

@@ -37,13 +37,20 @@ func startQuick(t *testing.T, opts ...wherry.ConsumeOption) *quickRig {
 // newQuick starts the consumer before its handler has proven anything.
 func newQuick(t *testing.T, opts ...wherry.ConsumeOption) *quickRig {
 	t.Helper()
-	r := &quickRig{t: t, b: mem.New(mem.Config{}), handle: func(*wherry.Message[order]) {}}
+	b := mem.New(mem.Config{})
+	return newQuickOn(t, b, orders, wherry.Queue(b, orders), opts...)
+}
+
+// newQuickOn is newQuick for any source.
+func newQuickOn(t *testing.T, b *mem.Broker, to wherry.TopicOf[order], from wherry.Source[order], opts ...wherry.ConsumeOption) *quickRig {
+	t.Helper()
+	r := &quickRig{t: t, b: b, handle: func(*wherry.Message[order]) {}}
 	t.Cleanup(func() { _ = r.b.Close(context.Background()) })
 	var err error
-	if r.p, err = wherry.NewPublisher(t.Context(), r.b, orders); err != nil {
+	if r.p, err = wherry.NewPublisher(t.Context(), b, to); err != nil {
 		t.Fatal(err)
 	}
-	r.c = wherry.Consume(wherry.Queue(r.b, orders), func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
+	r.c = wherry.Consume(from, func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
 		r.mu.Lock()
 		h := r.handle
 		r.mu.Unlock()

@@ -53,7 +53,7 @@ type worker struct {
 	isolating bool // the others of a buffer are on their way back: no lane takes what stays
 	waking    bool
 	pace      pace.Pace
-	sample    sample
+	sampleDue bool
 	seen      uint64 // handled when the linger's timer was set
 	starved   bool   // nobody receives because the credit is used up
 	stopped   bool
@@ -164,14 +164,15 @@ func (w *worker) last(l *lane, s driver.Settlement) {
 // advance settles the delivery that the lane is done with, and returns its next delivery, or nil at the end. It is next, at the
 // price of one lock and no call, for a lane of single messages whose next is there already.
 func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
+	l.sample.end()
 	w.lock()
-	if w.sample.of == l {
+	if l.sample.taken {
 		w.sampledLocked(l)
 	}
 	w.recallLocked(l)
 	l.bunch.limit = 0
 	out, at := w.out, w.head
-	if at >= len(w.buf) || len(out.batch)+1 >= w.settleBatch ||
+	if at >= len(w.buf) || w.bunched > 0 || len(out.batch)+1 >= w.settleBatch ||
 		w.late || w.stopped || w.isolating || w.suspect != nil || w.r.paused.Load() {
 		w.mu.Unlock()
 		return w.next(l, driver.Settlement{Delivery: done, Verdict: driver.Done})
@@ -196,8 +197,9 @@ func (w *worker) advance(l *lane, done *driver.Delivery) *driver.Delivery {
 
 // next settles what the lane finished, if anything, and returns the lane's next delivery, or nil at the end.
 func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
+	l.sample.end()
 	w.lock()
-	if w.sample.of == l {
+	if l.sample.taken {
 		w.sampledLocked(l)
 	}
 	w.recallLocked(l)
@@ -230,12 +232,23 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			w.parkLocked(l)
 			continue
 		}
+		if w.bunched > 0 && w.quickLocked() {
+			// Another does it all: to take some of it costs both more than it gains.
+			if !w.lingering {
+				w.armLingerLocked()
+			}
+			w.parkLocked(l)
+			continue
+		}
 		if !w.isolating {
 			if d := w.takeLocked(l); d != nil {
 				l.hold(d, w.nowLocked())
 				w.lingerLocked()
 				w.wakeNextLocked()
 				d = l.shownOf(d)
+				if w.seq != nil {
+					w.seq.bunchLocked(l)
+				}
 				w.mu.Unlock()
 				return d
 			}

@@ -44,12 +44,12 @@ func TestAcceptTakesBodiesWithoutACopy(t *testing.T) {
 func TestAcceptTakesNothingElse(t *testing.T) {
 	t.Parallel()
 	for what, r := range map[string]driver.Record{
-		"a key":     {Key: []byte("k")},
-		"a header":  {Headers: []driver.Header{{Key: "k", Value: "v"}}},
-		"a text id": {ID: driver.ID{Text: "id"}},
-		"a hold":    {Control: driver.Control{Hold: &driver.HoldData{}}},
-		"a failure": {Control: driver.Control{Failure: &driver.Failure{}}},
-		"a size":    {Body: make([]byte, 1<<10+1)},
+		"a header":       {Headers: []driver.Header{{Key: "k", Value: "v"}}},
+		"a text id":      {ID: driver.ID{Text: "id"}},
+		"a hold":         {Control: driver.Control{Hold: &driver.HoldData{}}},
+		"a failure":      {Control: driver.Control{Failure: &driver.Failure{}}},
+		"a size":         {Body: make([]byte, 1<<10+1)},
+		"a size of both": {Key: make([]byte, 1<<9), Body: make([]byte, 1<<9+1)},
 	} {
 		if b := mem.New(mem.Config{MaxRecord: 1 << 10}); accepter(t, b, queueTopic("orders")).Accept(&r) {
 			t.Errorf("a record with %s was accepted", what)

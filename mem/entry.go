@@ -41,25 +41,33 @@ type entry struct {
 	count uint32  // how often it was delivered
 	life  uint32  // how many records it was
 	state state
-	// plain entries have nothing but a body and may be used again as they are.
+	// plain entries have nothing but a body and a short key, and may be used again as they are.
 	plain bool
 	// lent buffers may be read by a handler whose tenure ended: they are never written again.
 	lent bool
 	// delayed marks a held entry that was sent with a due time, which counts against the bound of what is held.
 	delayed bool
 
+	// keyed entries have a key.
+	keyed bool
+
 	delivery driver.Delivery
 
-	keyed   []byte // the key and then the body, of an entry that has or had a key
+	// Where receivers own keys: strand is that of an entry in hand, or that was released with a delay, and after is the
+	// next ready one of the key. They share a line with the key.
+	strand *strand
+	after  *entry
+
+	short   [shortKey]byte // the key, if it fits
+	long    []byte         // a key that does not
 	headers []driver.Header
 	kept    int           // what it adds to the free bytes of its queue, while it is free
 	end     time.Duration // when the lease ends
 	next    *entry        // what took its place, where late settlements are accepted
-	// Where receivers own keys: strand is that of an entry in hand, or that was released with a delay, and after is the
-	// next ready one of the key.
-	strand *strand
-	after  *entry
 }
+
+// shortKey is the longest key that an entry has in itself.
+const shortKey = 24
 
 // newEntry returns an entry of a queue, to be filled.
 func newEntry(q *queue) *entry {
@@ -79,7 +87,7 @@ func (e *entry) name() {
 // fill copies the record in. Strings are shared, since nothing can change them.
 func (e *entry) fill(r *driver.Record, size int) {
 	e.size, e.count = size, 0
-	if size != len(r.Body) || !isPlain(r) {
+	if !isPlain(r) {
 		e.fillOdd(r)
 		return
 	}
@@ -87,11 +95,11 @@ func (e *entry) fill(r *driver.Record, size int) {
 	e.fillPlain(r)
 }
 
-// isPlain reports whether a record has nothing but a body. Such a record fits an entry that has nothing else either: one
-// that is new, or was stripped.
+// isPlain reports whether a record has nothing but a body and a key. Such a record fits an entry that has nothing else either:
+// one that is new, or was stripped.
 func isPlain(r *driver.Record) bool {
 	c := &r.Control
-	return len(r.Key)+len(r.Headers) == 0 && r.ID.Text == "" && c.Hold == nil && c.Failure == nil && c.Defers == 0 && c.Deferred == 0 && !c.Redriven
+	return len(r.Headers) == 0 && r.ID.Text == "" && c.Hold == nil && c.Failure == nil && c.Defers == 0 && c.Deferred == 0 && !c.Redriven
 }
 
 // fillPlain sets what such a record has besides.
@@ -100,18 +108,34 @@ func (e *entry) fillPlain(r *driver.Record) {
 	d.ID.Prefix, d.ID.Seq = r.ID.Prefix, r.ID.Seq
 	d.ContentType = r.ContentType
 	d.Control.Attempt, d.Control.Published = c.Attempt, c.Published
+	if len(r.Key) > 0 || e.keyed {
+		e.fillKey(r.Key)
+	}
+}
+
+// fillKey copies the key in.
+func (e *entry) fillKey(key []byte) {
+	d, n := &e.delivery, len(key)
+	e.keyed = n > 0
+	switch {
+	case n == 0:
+		d.Key = nil
+	case n <= shortKey:
+		copy(e.short[:], key)
+		d.Key = e.short[:n:n]
+	default:
+		e.plain = false
+		e.long = append(e.long[:0], key...)
+		d.Key = e.long[:n:n]
+	}
 }
 
 // fillOdd is fill for every record.
 func (e *entry) fillOdd(r *driver.Record) {
-	d, key := &e.delivery, len(r.Key)
+	d := &e.delivery
 	e.plain = false
-	if key == 0 {
-		d.Body = append(d.Body[:0], r.Body...)
-	} else {
-		e.keyed = append(append(e.keyed[:0], r.Key...), r.Body...)
-		d.Key, d.Body = e.keyed[:key:key], e.keyed[key:]
-	}
+	d.Body = append(d.Body[:0], r.Body...)
+	e.fillKey(r.Key)
 	if len(r.Headers) > 0 {
 		e.headers = append(e.headers[:0], r.Headers...)
 		d.Headers = slices.Clip(e.headers)
@@ -133,12 +157,12 @@ func (e *entry) copied() *entry {
 func (e *entry) again() *entry {
 	n := &entry{
 		q: e.q, seq: e.seq, size: e.size, count: e.count, life: e.life,
-		state: e.state, plain: e.plain, lent: e.lent, delayed: e.delayed,
+		state: e.state, plain: e.plain, lent: e.lent, delayed: e.delayed, keyed: e.keyed,
 		delivery: driver.Delivery{ // without its Slot, which its receiver may be writing
 			Body: e.delivery.Body, ID: e.delivery.ID, Control: e.delivery.Control, Headers: e.delivery.Headers,
 			ContentType: e.delivery.ContentType, Key: e.delivery.Key,
 		},
-		keyed: e.keyed, headers: e.headers,
+		long: e.long, headers: e.headers, // and a short key stays where it is
 	}
 	n.name()
 	if e.q.b.cfg.Weak.AcceptLateSettlements {
@@ -151,7 +175,7 @@ func (e *entry) again() *entry {
 // somebody may still read them.
 func (e *entry) moved() *entry {
 	n, c := e.again(), e.copied()
-	n.plain, n.lent, n.keyed, n.headers = c.plain, false, c.keyed, c.headers
+	n.plain, n.lent, n.long, n.headers = c.plain, false, c.long, c.headers
 	n.delivery.Key, n.delivery.Body, n.delivery.Headers = c.delivery.Key, c.delivery.Body, c.delivery.Headers
 	n.delivery.Control = c.delivery.Control
 	e.spoil()
@@ -162,7 +186,8 @@ func (e *entry) moved() *entry {
 func (e *entry) spoil() {
 	if !e.lent {
 		overwrite(e.delivery.Body[:cap(e.delivery.Body)])
-		overwrite(e.keyed[:cap(e.keyed)])
+		overwrite(e.short[:])
+		overwrite(e.long[:cap(e.long)])
 		clear(e.headers[:cap(e.headers)])
 	}
 	e.delivery = driver.Delivery{Token: e.delivery.Token, Tenure: e.delivery.Tenure}
@@ -177,9 +202,5 @@ func overwrite(b []byte) {
 // buffers is the size of the entry's buffers.
 func (e *entry) buffers() int {
 	const header = 32
-	n := cap(e.keyed) + header*cap(e.headers)
-	if len(e.delivery.Key) == 0 {
-		n += cap(e.delivery.Body)
-	}
-	return n
+	return cap(e.delivery.Body) + cap(e.long) + header*cap(e.headers)
 }

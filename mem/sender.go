@@ -47,12 +47,12 @@ func (s *sender) Limits() driver.SendLimits {
 	return driver.SendLimits{Batch: s.b.cfg.SendBatch, MaxRecord: s.b.cfg.MaxRecord}
 }
 
-// Accept takes a record of nothing but a body, where there is room: that is one lock and no copy, however large it is. Its
-// buffer is exchanged for that of the entry. One that is much larger than what is in it is copied instead, or a full queue
+// Accept takes a record of nothing but a body and a key, where there is room: that is one lock and no copy of the body, however
+// large it is. Its buffer is exchanged for that of the entry. One that is much larger than what is in it is copied instead, or a full queue
 // of small records would hold as many large buffers.
 func (s *sender) Accept(r *driver.Record) bool {
-	size := len(r.Body)
-	exchange := cap(r.Body) <= small || cap(r.Body) < 2*size
+	size := len(r.Body) + len(r.Key)
+	exchange := cap(r.Body) <= small || cap(r.Body) < 2*len(r.Body)
 	q := s.route.Load().only
 	if q == nil || size > s.inline && (!exchange || size > s.b.cfg.MaxRecord) ||
 		s.closed.Load() || !s.b.calm.Load() || !isPlain(r) {

@@ -15,8 +15,9 @@ const (
 	// leaves it credit for the others, and leastOfKey what it may have at least.
 	keyShare   = 4
 	leastOfKey = 64
-	// sortFirst is how much is sorted in when a receiver comes, at least: more than it takes, so that a key of which much waits
-	// is not in front of all others for long. sortStep is how much more while nothing that can be taken was found.
+	// sortFirst is how much is sorted in when a receiver comes, at least: more than most take, so that a key of which much waits
+	// is not in front of all others, and not so much that it is in no cache any more when it is taken. sortStep is how much more
+	// while nothing that can be taken was found.
 	sortFirst = 1 << 10
 	sortStep  = 64
 )
@@ -141,7 +142,7 @@ func (m *member) giveOwn(dst []*driver.Delivery) []*driver.Delivery {
 	if q.brisk.m == m {
 		sought.others = 0
 	}
-	s.sort(max(sortFirst, 2*space))
+	s.sort(max(sortFirst, space) - s.ready)
 	var twice []*entry
 	for range space {
 		if !calm {

@@ -67,22 +67,20 @@ func (q *queue) recycleOdd(e *entry) {
 func (q *queue) strip(e *entry) {
 	d := &e.delivery
 	body := d.Body[:0]
-	if len(d.Key) > 0 || e.lent {
-		body = nil
-	}
 	if e.lent {
-		e.keyed, e.headers, e.lent = nil, nil, false
+		body, e.long, e.headers, e.lent = nil, nil, nil, false
 	}
 	clear(e.headers)
 	*d = driver.Delivery{Body: body, Token: d.Token}
+	e.keyed = false
 	e.name()
 	kept := 0
-	if cap(body) > small || cap(e.keyed)+cap(e.headers) > 0 {
+	if cap(body) > small || cap(e.long)+cap(e.headers) > 0 {
 		kept = e.buffers()
 	}
 	if kept > maxKept || q.freeBytes+kept > maxFreeBytes {
-		d.Body, e.keyed, e.headers, kept = nil, nil, nil, 0
+		d.Body, e.long, e.headers, kept = nil, nil, nil, 0
 	}
 	q.freeBytes += kept
-	e.kept, e.plain = kept, cap(e.keyed)+cap(e.headers) == 0
+	e.kept, e.plain = kept, cap(e.long)+cap(e.headers) == 0
 }

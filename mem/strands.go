@@ -33,7 +33,7 @@ func (s *strands) place(k *strand) {
 		if k.in != nil {
 			k.in.remove(k)
 		}
-		s.keys.Remove(k.node)
+		s.keys.Retire(k.node)
 		return
 	case k.first == nil, k.held > 0:
 	case k.owner == nil:
@@ -52,24 +52,41 @@ func (s *strands) place(k *strand) {
 	}
 }
 
+// sortedAtOnce is of how many records the keys are looked at before the first of them is sorted in: records that waited for
+// long are in no cache, and the processor fetches several at once where one does not wait for another.
+const sortedAtOnce = 16
+
 // sort sorts up to n of what was sent by its keys.
 func (s *strands) sort(n int) {
 	q := s.q
-	n = min(n, q.ready.n)
-	for range n {
-		e := q.ready.pop()
-		if len(e.delivery.Key) == 0 {
-			s.loose.push(e)
-			continue
-		}
-		k := s.of(e.delivery.Key)
-		k.append(e)
-		if k.in == nil {
-			s.place(k)
-		}
-	}
+	n = max(min(n, q.ready.n), 0)
 	s.ready += n
 	q.beside += n
+	var hashes [sortedAtOnce]uint64
+	for n > 0 {
+		some := hashes[:min(n, sortedAtOnce)]
+		for i := range some {
+			some[i] = s.keys.Hash(q.ready.at(i).delivery.Key)
+		}
+		for _, hash := range some {
+			s.sortOne(q.ready.pop(), hash)
+		}
+		n -= len(some)
+	}
+}
+
+func (s *strands) sortOne(e *entry, hash uint64) {
+	if len(e.delivery.Key) == 0 {
+		s.loose.push(e)
+		return
+	}
+	n := s.keys.OfHash(e.delivery.Key, hash)
+	k := &n.Value
+	k.node = n
+	k.append(e)
+	if k.in == nil {
+		s.place(k)
+	}
 }
 
 // back makes an entry ready again, at its place in the publish order of its key.

@@ -70,12 +70,16 @@ func acceptWhole(t *T) {
 	}
 }
 
-// bodies are records of nothing but a body, which is what is accepted if anything is.
+// bodies are records of nothing but a body, and some a key, which is what is accepted if anything is. Another round has the keys
+// elsewhere, so that a buffer with one is used again for a record without, and the other way round.
 func bodies(round int) []driver.Record {
 	rs := make([]driver.Record, 8)
 	for i := range rs {
 		rs[i].ID = driver.ID{Prefix: uint64(round) + 1, Seq: uint64(i) + 1}
 		rs[i].Body = bytes.Repeat([]byte{byte(round<<4 + i)}, 1<<(2*i)) // up to 16 KiB
+		if (i+round)%2 == 0 {
+			rs[i].Key = bytes.Repeat([]byte{'k', '0' + byte(i)}, 1+i*i) // up to 100 bytes
+		}
 	}
 	return rs
 }

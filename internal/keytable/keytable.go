@@ -11,7 +11,7 @@ const (
 	// leastBuckets is the size of a table that is not empty, and keptBuckets one that is kept when it empties.
 	leastBuckets = 64
 	keptBuckets  = 4096
-	// maxFree is the most nodes that are kept for other keys.
+	// maxFree is the most nodes that are kept for other keys, those of retired ones included.
 	maxFree = 1024
 	// largestKept is the largest buffer of a key that is kept with them.
 	largestKept = 256
@@ -21,9 +21,14 @@ const (
 type Table[V any] struct {
 	seed    maphash.Seed
 	buckets []*Node[V] // a power of two
-	n       int
+	n       int        // retired ones included
 	free    *Node[V]
 	spare   int // how many are free
+	// Retired nodes are found by their keys until as many others have retired. A place names one for as long as the node
+	// says so too.
+	retired []*Node[V]
+	resting int // how many they are
+	hand    int // the next place
 }
 
 // A Node is a key in a table, or outside of any, and its value. Who holds one may change Value.
@@ -33,20 +38,25 @@ type Node[V any] struct {
 	hash  uint64
 	next  *Node[V]
 	in    bool
+	place int // of a retired one, from 1
 }
 
 // Key is the key, which must not be changed. It is valid until the node is removed.
 func (n *Node[V]) Key() []byte { return n.key }
 
 // Len is the number of keys in the table.
-func (t *Table[V]) Len() int { return t.n }
+func (t *Table[V]) Len() int { return t.n - t.resting }
 
 // Get returns the node of a key, nil where there is none.
 func (t *Table[V]) Get(key []byte) *Node[V] {
 	if t.n == 0 {
 		return nil
 	}
-	return t.get(key, maphash.Bytes(t.seed, key))
+	n := t.get(key, maphash.Bytes(t.seed, key))
+	if n != nil && n.place > 0 {
+		return nil
+	}
+	return n
 }
 
 func (t *Table[V]) get(key []byte, hash uint64) *Node[V] {
@@ -56,14 +66,6 @@ func (t *Table[V]) get(key []byte, hash uint64) *Node[V] {
 		}
 	}
 	return nil
-}
-
-// Add returns a node for a copy of a key that is not in the table. Its value is zero.
-func (t *Table[V]) Add(key []byte) *Node[V] {
-	if t.buckets == nil {
-		t.begin()
-	}
-	return t.add(key, maphash.Bytes(t.seed, key))
 }
 
 // begin makes a table that never had a key ready for one.
@@ -85,15 +87,52 @@ func (t *Table[V]) add(key []byte, hash uint64) *Node[V] {
 }
 
 // Of returns the node of a key, which is added where there is none.
-func (t *Table[V]) Of(key []byte) *Node[V] {
+func (t *Table[V]) Of(key []byte) *Node[V] { return t.OfHash(key, t.Hash(key)) }
+
+// Hash is what OfHash wants to know of a key. Who asks for many keys has the hashes of some first, so that the processor fetches
+// the keys of all of them at once.
+func (t *Table[V]) Hash(key []byte) uint64 {
 	if t.buckets == nil {
 		t.begin()
 	}
-	hash := maphash.Bytes(t.seed, key)
-	if n := t.get(key, hash); n != nil {
-		return n
+	return maphash.Bytes(t.seed, key)
+}
+
+// OfHash is Of for a key whose hash is known.
+func (t *Table[V]) OfHash(key []byte, hash uint64) *Node[V] {
+	n := t.get(key, hash)
+	if n == nil {
+		return t.add(key, hash)
 	}
-	return t.add(key, hash)
+	if n.place > 0 {
+		n.place = 0
+		t.resting--
+	}
+	return n
+}
+
+// Retire is Remove for a key that may come again soon: its node is taken out when as many others have retired since, and used
+// again for the key until then.
+func (t *Table[V]) Retire(n *Node[V]) {
+	if !n.in || cap(n.key) > largestKept {
+		t.Remove(n)
+		return
+	}
+	if t.retired == nil {
+		t.retired = make([]*Node[V], maxFree)
+	}
+	old := t.retired[t.hand]
+	t.retired[t.hand] = n
+	t.hand++
+	if old != nil && old.place == t.hand {
+		old.place = 0
+		t.resting--
+		t.Remove(old)
+	}
+	var zero V
+	n.Value, n.place = zero, t.hand
+	t.resting++
+	t.hand %= len(t.retired)
 }
 
 // Loose returns a node that has no key and is not in the table. Remove takes it back.
@@ -123,7 +162,7 @@ func (t *Table[V]) Remove(n *Node[V]) {
 	}
 	var zero V
 	n.Value, n.key, n.next = zero, n.key[:0], nil
-	if t.spare == maxFree || cap(n.key) > largestKept {
+	if t.spare+t.resting >= maxFree || cap(n.key) > largestKept {
 		return
 	}
 	n.next, t.free = t.free, n
@@ -136,7 +175,9 @@ func (t *Table[V]) All(f func(*Node[V]) bool) {
 	all := make([]*Node[V], 0, t.n)
 	for _, n := range t.buckets {
 		for ; n != nil; n = n.next {
-			all = append(all, n)
+			if n.place == 0 {
+				all = append(all, n)
+			}
 		}
 	}
 	for _, n := range all {

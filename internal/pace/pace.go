@@ -12,6 +12,8 @@ const (
 	tryTime = 8 * wakeTime
 	// tryEach is how often that is tried.
 	tryEach = 64
+	// cheapTime is less than it costs that another processor fetches a message, and what it writes of it comes back.
+	cheapTime = 200 * time.Nanosecond
 	// slowTime is what nothing quick takes, however busy the machine is.
 	slowTime = time.Millisecond
 	// proven is after how many messages without a slow one somebody may count as quick.
@@ -36,7 +38,8 @@ type Pace struct {
 func (p *Pace) Begin(n int) time.Time {
 	p.began, p.count = time.Now(), n
 	p.turn++
-	p.alone = p.quick == proven && (p.one < stretched*wakeTime || p.any < stretched*tryTime && p.turn%tryEach == 0)
+	cheap := p.each > 0 && p.each < stretched*cheapTime
+	p.alone = p.quick == proven && (cheap || p.one < stretched*wakeTime || p.any < stretched*tryTime && p.turn%tryEach == 0)
 	return p.began
 }
 
@@ -58,11 +61,12 @@ func (p *Pace) End() {
 	p.count = 0
 }
 
-// Each notes that one of those who share what is brought took so long for n messages, without a stop.
+// Each notes that one of those who share what is brought took so long for n messages, without a stop. What took much longer than
+// ever was stopped all the same, by the machine; if it was not the next ones take as long.
 func (p *Pace) Each(took time.Duration, n int) {
 	one := max(took/time.Duration(n), 1)
 	if p.each > 0 {
-		one = p.each + (one-p.each)/8
+		one = p.each + (min(one, 8*p.each)-p.each)/8
 	}
 	p.each = one
 	p.most = int(stretched * wakeTime / p.each)

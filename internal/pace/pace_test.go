@@ -152,13 +152,31 @@ func TestPaceEach(t *testing.T) {
 			took time.Duration
 			n    int
 			want int
-		}{{time.Microsecond, 1, 30}, {9 * time.Microsecond, 1, 15}, {0, 10, 17}} {
+		}{
+			{time.Microsecond, 1, 30}, {8 * time.Microsecond, 1, 16}, {0, 10, 18},
+			{time.Second, 1, 9}, {time.Second, 1, 5}, {time.Second, 1, 2}, // stopped for a while, or that slow from now on
+		} {
 			p.Each(c.took, c.n)
 			if got := p.Share(1000, 1); got != c.want {
 				t.Errorf("after %v for %d it may take %d, want %d", c.took, c.n, got, c.want)
 			}
 		}
 	})
+}
+
+// What costs less than to be fetched by another is for one alone, however much there is.
+func TestPaceCheap(t *testing.T) {
+	t.Parallel()
+	for each, want := range map[time.Duration]bool{150 * time.Nanosecond: true, 250 * time.Nanosecond: false} {
+		synctest.Test(t, func(t *testing.T) {
+			var p pace.Pace
+			run(&p, 100, 500*time.Microsecond)
+			p.Each(each, 1)
+			if p.Begin(receive); p.Quick() != want {
+				t.Errorf("%v each: for one alone is %t, want %t", each, p.Quick(), want)
+			}
+		})
+	}
 }
 
 // One that is to do all alone may take all.
