@@ -48,8 +48,6 @@ type entry struct {
 	// delayed marks a held entry that was sent with a due time, which counts against the bound of what is held.
 	delayed bool
 
-	// keyed entries have a key.
-	keyed bool
 
 	delivery driver.Delivery
 
@@ -58,16 +56,15 @@ type entry struct {
 	strand *strand
 	after  *entry
 
-	short   [shortKey]byte // the key, if it fits
-	long    []byte         // a key that does not
+	key     []byte // its buffer
 	headers []driver.Header
 	kept    int           // what it adds to the free bytes of its queue, while it is free
 	end     time.Duration // when the lease ends
 	next    *entry        // what took its place, where late settlements are accepted
 }
 
-// shortKey is the longest key that an entry has in itself.
-const shortKey = 24
+// shortKey is the longest key of a plain entry, whose buffer is not counted.
+const shortKey = 64
 
 // newEntry returns an entry of a queue, to be filled.
 func newEntry(q *queue) *entry {
@@ -108,7 +105,7 @@ func (e *entry) fillPlain(r *driver.Record) {
 	d.ID.Prefix, d.ID.Seq = r.ID.Prefix, r.ID.Seq
 	d.ContentType = r.ContentType
 	d.Control.Attempt, d.Control.Published = c.Attempt, c.Published
-	if len(r.Key) > 0 || e.keyed {
+	if len(r.Key) > 0 || e.q.keyed.Load() {
 		e.fillKey(r.Key)
 	}
 }
@@ -116,17 +113,17 @@ func (e *entry) fillPlain(r *driver.Record) {
 // fillKey copies the key in.
 func (e *entry) fillKey(key []byte) {
 	d, n := &e.delivery, len(key)
-	e.keyed = n > 0
-	switch {
-	case n == 0:
+	if n == 0 {
 		d.Key = nil
-	case n <= shortKey:
-		copy(e.short[:], key)
-		d.Key = e.short[:n:n]
-	default:
+		return
+	}
+	e.key = append(e.key[:0], key...)
+	d.Key = e.key[:n:n]
+	if n > shortKey {
 		e.plain = false
-		e.long = append(e.long[:0], key...)
-		d.Key = e.long[:n:n]
+	}
+	if !e.q.keyed.Load() {
+		e.q.keyed.Store(true)
 	}
 }
 
@@ -157,12 +154,12 @@ func (e *entry) copied() *entry {
 func (e *entry) again() *entry {
 	n := &entry{
 		q: e.q, seq: e.seq, size: e.size, count: e.count, life: e.life,
-		state: e.state, plain: e.plain, lent: e.lent, delayed: e.delayed, keyed: e.keyed,
+		state: e.state, plain: e.plain, lent: e.lent, delayed: e.delayed,
 		delivery: driver.Delivery{ // without its Slot, which its receiver may be writing
 			Body: e.delivery.Body, ID: e.delivery.ID, Control: e.delivery.Control, Headers: e.delivery.Headers,
 			ContentType: e.delivery.ContentType, Key: e.delivery.Key,
 		},
-		long: e.long, headers: e.headers, // and a short key stays where it is
+		key: e.key, headers: e.headers,
 	}
 	n.name()
 	if e.q.b.cfg.Weak.AcceptLateSettlements {
@@ -175,7 +172,7 @@ func (e *entry) again() *entry {
 // somebody may still read them.
 func (e *entry) moved() *entry {
 	n, c := e.again(), e.copied()
-	n.plain, n.lent, n.long, n.headers = c.plain, false, c.long, c.headers
+	n.plain, n.lent, n.key, n.headers = c.plain, false, c.key, c.headers
 	n.delivery.Key, n.delivery.Body, n.delivery.Headers = c.delivery.Key, c.delivery.Body, c.delivery.Headers
 	n.delivery.Control = c.delivery.Control
 	e.spoil()
@@ -186,8 +183,7 @@ func (e *entry) moved() *entry {
 func (e *entry) spoil() {
 	if !e.lent {
 		overwrite(e.delivery.Body[:cap(e.delivery.Body)])
-		overwrite(e.short[:])
-		overwrite(e.long[:cap(e.long)])
+		overwrite(e.key[:cap(e.key)])
 		clear(e.headers[:cap(e.headers)])
 	}
 	e.delivery = driver.Delivery{Token: e.delivery.Token, Tenure: e.delivery.Tenure}
@@ -202,5 +198,5 @@ func overwrite(b []byte) {
 // buffers is the size of the entry's buffers.
 func (e *entry) buffers() int {
 	const header = 32
-	return cap(e.delivery.Body) + cap(e.long) + header*cap(e.headers)
+	return cap(e.delivery.Body) + cap(e.key) + header*cap(e.headers)
 }

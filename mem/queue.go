@@ -23,6 +23,8 @@ type queue struct {
 	topic  string
 	group  string
 	poison bool // Config.Poison
+	// keyed is set once a record had a key: entries that are used again may have one.
+	keyed atomic.Bool
 
 	mu        sync.Mutex // guards everything below, and the entries
 	over      error      // why the queue takes and gives no more, once it does not

@@ -68,19 +68,18 @@ func (q *queue) strip(e *entry) {
 	d := &e.delivery
 	body := d.Body[:0]
 	if e.lent {
-		body, e.long, e.headers, e.lent = nil, nil, nil, false
+		body, e.key, e.headers, e.lent = nil, nil, nil, false
 	}
 	clear(e.headers)
 	*d = driver.Delivery{Body: body, Token: d.Token}
-	e.keyed = false
 	e.name()
 	kept := 0
-	if cap(body) > small || cap(e.long)+cap(e.headers) > 0 {
+	if cap(body) > small || cap(e.key) > shortKey || cap(e.headers) > 0 {
 		kept = e.buffers()
 	}
 	if kept > maxKept || q.freeBytes+kept > maxFreeBytes {
-		d.Body, e.long, e.headers, kept = nil, nil, nil, 0
+		d.Body, e.key, e.headers, kept = nil, nil, nil, 0
 	}
 	q.freeBytes += kept
-	e.kept, e.plain = kept, cap(e.long)+cap(e.headers) == 0
+	e.kept, e.plain = kept, cap(e.key) <= shortKey && cap(e.headers) == 0
 }
