@@ -48,7 +48,6 @@ type entry struct {
 	// delayed marks a held entry that was sent with a due time, which counts against the bound of what is held.
 	delayed bool
 
-
 	delivery driver.Delivery
 
 	// Where receivers own keys: strand is that of an entry in hand, or that was released with a delay, and after is the
