@@ -70,7 +70,7 @@ func TestBreakerOutlivesFailed(t *testing.T) {
 			return wherry.Ack()
 		}
 		r.publish(numbers(3)...)
-		r.runHard(12*time.Second, r.consume(h, b.Option(), slowly()))
+		r.runHard(12*time.Second, r.consume(h, b.Option(), slowly(), wherry.DrainTime(0)))
 		assert.Equal(t, b.State(), middleware.BreakerClosed)
 	})
 }
