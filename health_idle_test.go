@@ -25,20 +25,26 @@ func TestHealthBeforeRunHasWhatIsShared(t *testing.T) {
 func TestHealthWhileARouterStarts(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		b := newMem(t)
-		r := wherry.NewRouter("in", wherry.Mount(
-			wherry.Consume(wherry.Queue(b, orders), func(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() })))
-		ctx, stop := context.WithCancel(t.Context())
-		var asking sync.WaitGroup
-		for range 4 {
-			asking.Go(func() {
-				for r.Health()[0].State == wherry.StateIdle {
-					continue
-				}
-				stop()
-			})
-		}
-		assert.NoError(t, r.Run(ctx))
-		asking.Wait()
+		askWhileStarting(t)
 	}
+}
+
+func askWhileStarting(t *testing.T) {
+	t.Helper()
+	b := newMem(t)
+	r := wherry.NewRouter("in", wherry.Mount(
+		wherry.Consume(wherry.Queue(b, orders), func(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() })))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for r.Health()[0].State == wherry.StateIdle {
+				continue
+			}
+			stop()
+		})
+	}
+	assert.NoError(t, r.Run(ctx))
+	asking.Wait()
 }
