@@ -92,7 +92,9 @@ func (e *explainer) explainBroadcast() {
 }
 
 // blocks reports whether a message that fails is tried again without end.
-func (e *explainer) blocks() bool { return e.source.manner == sequenced && e.source.sequence.onFailure == Block }
+func (e *explainer) blocks() bool {
+	return e.source.manner == sequenced && e.source.sequence.onFailure == Block
+}
 
 // keptRetries says how failures are counted and delayed where the message stays with its consumer.
 func (e *explainer) keptRetries() {

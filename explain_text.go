@@ -3,6 +3,7 @@ package wherry
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -134,7 +135,7 @@ func between(a, b time.Duration) string {
 }
 
 func (l *Limits) write(line func(format string, args ...any)) {
-	workers := fmt.Sprint(l.Workers)
+	workers := strconv.Itoa(l.Workers)
 	if l.MaxWorkers > l.Workers {
 		workers = fmt.Sprintf("%d to %d", l.Workers, l.MaxWorkers)
 	}
