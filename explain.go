@@ -121,7 +121,7 @@ type Means struct {
 type Limits struct {
 	Workers     int `json:"workers"`               // at least
 	MaxWorkers  int `json:"max_workers,omitempty"` // 0 where their number is fixed
-	Concurrency int `json:"concurrency"` // handler calls of a worker at a time
+	Concurrency int `json:"concurrency"`           // handler calls of a worker at a time
 	// Prefetch is what a worker holds at most. It is that of a broker that outlives the process where that is not known yet.
 	Prefetch       int           `json:"prefetch"`
 	HandlerTimeout time.Duration `json:"handler_timeout_ns"` // 0 is none
