@@ -49,8 +49,8 @@ func FromHead() BroadcastOption {
 	})
 }
 
-// FromTime begins a broadcast with the first message that was published at t or later, as exactly as the broker keeps times. A
-// broker that keeps no history refuses it at start.
+// FromTime begins a broadcast with the first message that was published at t or later, as exactly as the broker keeps times. t may
+// lie ahead, where the broker can begin there. A broker that keeps no history refuses it at start.
 func FromTime(t time.Time) BroadcastOption {
 	return broadcastOption(func(s *sourceSpec) {
 		if s.from.Head {

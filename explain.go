@@ -119,15 +119,16 @@ type Means struct {
 
 // Limits are the bounds of a consumer.
 type Limits struct {
-	Workers     int `json:"workers"`
-	Concurrency int `json:"concurrency"` // handler calls of a worker at a time
+	Workers     int `json:"workers"`               // at least
+	MaxWorkers  int `json:"max_workers,omitempty"` // 0 where their number is fixed
+	Concurrency int `json:"concurrency"`           // handler calls of a worker at a time
 	// Prefetch is what a worker holds at most. It is that of a broker that outlives the process where that is not known yet.
 	Prefetch       int           `json:"prefetch"`
 	HandlerTimeout time.Duration `json:"handler_timeout_ns"` // 0 is none
 	DrainTime      time.Duration `json:"drain_time_ns"`
 	GraceTime      time.Duration `json:"grace_time_ns"`
 	StallAfter     time.Duration `json:"stall_after_ns"`
-	MaxDelivered   int           `json:"max_delivered"` // 0 where the broker does not count
+	MaxDelivered   int           `json:"max_delivered"` // 0 where the broker does not count, and under Block
 	BodyLimit      int           `json:"body_limit"`    // bytes
 	HeaderLimit    int           `json:"header_limit"`  // bytes
 	// BatchSize, BatchBytes and BatchAge are 0 for single messages.
@@ -289,6 +290,12 @@ func (e *explainer) limits() Limits {
 	}
 	if e.known != KnownNot && !e.broker.Info.HasCount {
 		l.MaxDelivered = 0
+	}
+	if e.blocks() {
+		l.MaxDelivered = 0
+	}
+	if s.scale != nil && s.scale.most > l.Workers {
+		l.MaxWorkers = s.scale.most
 	}
 	return l
 }

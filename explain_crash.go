@@ -37,7 +37,7 @@ func (e *explainer) crashes() {
 	default:
 		e.crashesOfLasting()
 	}
-	if e.spec.retry.MaxAttempts == 1 {
+	if !e.triesAgain() {
 		e.crash(crashPanic, said("It has failed, and is given up as by any other failure: nothing is tried again."))
 	} else {
 		e.crash(crashPanic, e.proven(factPanic))
@@ -54,7 +54,7 @@ func (e *explainer) crashesOfForgetful() {
 	}
 	e.crash(crashInHand, said("It is lost with the process; what its handler did so far is not taken back."))
 	e.crash(crashHandled, said("It is lost with the process after its work was done, and does not come again."))
-	if e.spec.retry.MaxAttempts > 1 {
+	if e.triesAgain() {
 		if !e.source.manner.keeps() {
 			e.crash(crashCopied, said("Both are lost."))
 		}

@@ -107,16 +107,23 @@ func (e *explainer) shared() {
 	if to := e.deadLetters(); to == "" {
 		e.means("dead letters", Absent, said("What is rejected or given up is dropped, with an event."))
 	} else {
-		e.means("dead letters", ByEngine, said("The copy to "+to+" is confirmed before the original is settled."), e.proven(factDeadLetter))
+		says := []Statement{said("The copy to " + to + " is confirmed before the original is settled.")}
+		if e.source.manner != sequenced || e.source.sequence.onFailure == Skip {
+			says = append(says, e.proven(factDeadLetter))
+		}
+		e.means("dead letters", ByEngine, says...)
 	}
 	if e.out.Batches {
 		e.means("batches", ByEngine, e.proven(factBatch))
 	}
-	e.either("count of deliveries", info.HasCount, factClosed,
-		"The broker does not count: a message that kills its process each time comes again without end.")
+	e.explainCount()
 	e.either("lease", info.Lease > 0, factExtended,
 		"A delivery stays with its receiver until it is settled or the receiver ends.")
-	e.either("revocation", e.broker.Revokes, factRevoked, "The broker takes nothing back while the receiver lives.")
+	revoked := e.proven(factRevoked)
+	if e.kind == KindBroadcast {
+		revoked = said("A tenure that ends is told; what is not settled of it comes to this reader again.")
+	}
+	e.eitherSays("revocation", e.broker.Revokes, revoked, "The broker takes nothing back while the receiver lives.")
 	if _, ok := e.source.broker.(driver.Inspector); ok {
 		e.means("backlog", ByBroker, e.proven(factDepth))
 	} else {
@@ -128,13 +135,30 @@ func (e *explainer) shared() {
 	}
 }
 
+// explainCount says what the broker's count of deliveries is worth. A reader's are its own, and go to nobody else.
+func (e *explainer) explainCount() {
+	counted, uncounted := e.proven(factClosed), "The broker does not count: a message that kills its process each time comes again without end."
+	switch {
+	case e.kind == KindBroadcast:
+		counted, uncounted = said("The broker counts how often a message came to this reader."), "The broker does not count."
+	case e.forgets():
+		uncounted = "The broker does not count."
+	}
+	e.eitherSays("count of deliveries", e.broker.Info.HasCount, counted, uncounted)
+}
+
 // either is native where has, and else absent with a text. Before it is known it is neither.
 func (e *explainer) either(what string, has bool, f fact, without string) {
+	e.eitherSays(what, has, e.proven(f), without)
+}
+
+// eitherSays is either with a sentence of its own.
+func (e *explainer) eitherSays(what string, has bool, with Statement, without string) {
 	switch {
 	case e.known == KnownNot:
 		e.means(what, Unknown)
 	case has:
-		e.means(what, ByBroker, e.proven(f))
+		e.means(what, ByBroker, with)
 	default:
 		e.means(what, Absent, said(without))
 	}

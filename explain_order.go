@@ -59,19 +59,22 @@ func (e *explainer) explainSequence() {
 	e.means("order of a key", ByBroker, e.proven(factKeyOrder), e.proven(factOneOwner), e.proven(factReEnter))
 	e.means("keys beside each other", ByEngine, e.proven(factSequence))
 	e.means("waiting", ByEngine, saidf(
-		"At most %d messages wait for a key, %d for all and %d bytes, in each worker. Past that it receives no more, and health names the key.",
+		"Once %d messages wait for a key, %d for all or %d bytes, their worker receives no more until less waits, and health says so.",
 		e.source.sequence.perKey, e.source.sequence.total, e.source.sequence.bytes))
+	crowded := said("A key for which as many wait as may is set aside while its first is tried again, before its attempts are used up.")
 	switch e.source.sequence.onFailure {
 	case Skip:
 		e.means("on failure: skip", ByEngine, e.proven(factSkips))
 	case Block:
 		e.means("on failure: block", ByEngine,
-			said("It is tried again with the last delay until it succeeds, and its key waits. Only what is rejected goes to the dead letters."))
+			said("It is tried again with the last delay until it succeeds, and its key waits."),
+			said("Only what is rejected, or deferred for longer than is allowed in all, is given up."))
 	case FailAll:
 		e.means("on failure: fail all", ByEngine,
-			said("It and every later message of its key go to the dead letters, the later ones unseen. Which keys is known in memory."))
+			said("It and every later message of its key go to the dead letters, the later ones unseen. Which keys is known in memory."),
+			crowded)
 	case Park:
-		e.means("on failure: park", ByEngine, e.proven(factParks), said("Which keys are parked is known in memory."))
+		e.means("on failure: park", ByEngine, e.proven(factParks), said("Which keys are parked is known in memory."), crowded)
 	}
 }
 
@@ -86,6 +89,11 @@ func (e *explainer) explainBroadcast() {
 		e.means("begin", ByBroker, e.proven(factNow))
 	}
 	e.means("retries", ByEngine, e.proven(factBroadcast))
+}
+
+// blocks reports whether a message that fails is tried again without end.
+func (e *explainer) blocks() bool {
+	return e.source.manner == sequenced && e.source.sequence.onFailure == Block
 }
 
 // keptRetries says how failures are counted and delayed where the message stays with its consumer.
@@ -115,7 +123,7 @@ func (e *explainer) crashesOfKept() {
 	e.crash(crashBuffered, again("It comes again in its place.")...)
 	e.crash(crashInHand, again("It comes again in its place; what its handler did so far is done again.")...)
 	e.crash(crashHandled, again(e.repeats())...)
-	if e.spec.retry.MaxAttempts > 1 || e.source.sequence.onFailure == Block {
+	if e.triesAgain() {
 		e.crash(crashHeld, again("It comes again in its place, at attempt 1: attempts are counted in memory.")...)
 	}
 	if to := e.deadLetters(); to != "" {

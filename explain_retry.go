@@ -7,18 +7,19 @@ import (
 
 // A RetryPlan is when a failed message is tried again, with the times of this broker.
 type RetryPlan struct {
-	// MaxAttempts is the number of failed handler calls after which a message is given up.
+	// MaxAttempts is the number of failed handler calls after which a message is given up; 0 where it is tried again until it
+	// succeeds, as under [Block].
 	MaxAttempts int `json:"max_attempts"`
-	// Steps are the waits, equal ones as one step. It is empty where nothing is tried again.
+	// Steps are the waits, equal ones as one step. It is empty where nothing is tried again. Without an end the last is repeated.
 	Steps []RetryStep `json:"steps"`
-	// Shortest and Longest are all waits together, without what the handler takes and what the broker adds.
+	// Shortest and Longest are all waits together, without what the handler takes and what the broker adds; 0 without an end.
 	Shortest time.Duration `json:"shortest_ns"`
 	Longest  time.Duration `json:"longest_ns"`
 	// Jitter is the share of a wait that is added at random at the most.
 	Jitter float64 `json:"jitter"`
 	// ByError tells that the policy may choose another by the error, of which nothing is said here.
 	ByError bool `json:"by_error,omitempty"`
-	// DeadLetters is where a message goes that is given up; empty is nowhere.
+	// DeadLetters is where a message goes that is given up or rejected; empty is nowhere.
 	DeadLetters string `json:"dead_letters,omitempty"`
 }
 
@@ -43,6 +44,9 @@ func (e *explainer) retries() RetryPlan {
 		MaxAttempts: p.MaxAttempts, Steps: []RetryStep{}, Jitter: p.Jitter, ByError: p.ForError != nil, DeadLetters: e.deadLetters(),
 	}
 	most := p.MaxAttempts - 1
+	if e.blocks() {
+		plan.MaxAttempts, most = 0, max(most, 1)
+	}
 	for i := 1; i <= most; {
 		last := e.sameUntil(p, i, most)
 		if len(plan.Steps) == mostSteps-1 {
@@ -55,8 +59,14 @@ func (e *explainer) retries() RetryPlan {
 		plan.Longest = saturated(plan.Longest, step.Longest, n)
 		i = last + 1
 	}
+	if e.blocks() {
+		plan.Shortest, plan.Longest = 0, 0
+	}
 	return plan
 }
+
+// triesAgain reports whether a message that failed may be tried again.
+func (e *explainer) triesAgain() bool { return e.spec.retry.MaxAttempts > 1 || e.blocks() }
 
 // sameUntil is the last failure, up to most, after which the wait is that after failure i.
 func (e *explainer) sameUntil(p *RetryPolicy, i, most int) int {

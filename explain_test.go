@@ -70,6 +70,10 @@ func TestExplainGolden(t *testing.T) {
 		"sequence": func(b *mem.Broker) *wherry.Consumer {
 			return wherry.Consume(wherry.Sequence(b, keyedTexts("accounts"), wherry.OnFailure(wherry.Park)), ackText, wherry.Concurrency(16))
 		},
+		"block": func(b *mem.Broker) *wherry.Consumer {
+			return wherry.Consume(wherry.Sequence(b, keyedTexts("bookings"), wherry.OnFailure(wherry.Block)), ackText,
+				wherry.WorkersBetween(2, 5), wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 1}))
+		},
 		"broadcast": func(b *mem.Broker) *wherry.Consumer {
 			return wherry.Consume(wherry.Broadcast(b, events), ackText)
 		},

@@ -3,6 +3,7 @@ package wherry
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -55,7 +56,10 @@ func (c *ConsumerExplanation) write(b *strings.Builder) {
 	for _, s := range c.Retries.Steps {
 		line("%s", s.text())
 	}
-	if n := len(c.Retries.Steps); n > 0 {
+	switch n := len(c.Retries.Steps); {
+	case n > 0 && c.Retries.MaxAttempts == 0:
+		line("and the last again and again")
+	case n > 0:
 		line("in all %s", between(c.Retries.Shortest, c.Retries.Longest))
 	}
 	if c.Retries.ByError {
@@ -97,6 +101,9 @@ func (p *RetryPlan) title() string {
 	if p.DeadLetters != "" {
 		then = "to " + p.DeadLetters
 	}
+	if p.MaxAttempts == 0 {
+		return "until it succeeds, rejected ones " + then
+	}
 	if p.MaxAttempts == 1 {
 		return "none, after 1 failed call " + then
 	}
@@ -128,7 +135,11 @@ func between(a, b time.Duration) string {
 }
 
 func (l *Limits) write(line func(format string, args ...any)) {
-	line("workers: %d; of each the concurrency is %d and the prefetch %d", l.Workers, l.Concurrency, l.Prefetch)
+	workers := strconv.Itoa(l.Workers)
+	if l.MaxWorkers > l.Workers {
+		workers = fmt.Sprintf("%d to %d", l.Workers, l.MaxWorkers)
+	}
+	line("workers: %s; of each the concurrency is %d and the prefetch %d", workers, l.Concurrency, l.Prefetch)
 	if l.BatchSize > 0 {
 		line("batches of %d messages, %d bytes or %v from the first", l.BatchSize, l.BatchBytes, l.BatchAge)
 	}

@@ -143,18 +143,26 @@ func (h *healthState) back() (after time.Duration, last bool) {
 func (c *Consumer) Health() Health {
 	c.mu.Lock()
 	r, last := c.running, c.last
+	if r == nil && last.Consumer == "" {
+		last = c.idleLocked()
+	}
 	c.mu.Unlock()
 	if r == nil {
-		if last.Consumer == "" {
-			last = Health{Consumer: c.Name(), State: StateIdle, Backlog: -1}
-			last.MinWorkers, last.MaxWorkers = c.spec.bounds()
-			if c.source != nil {
-				last.Topic, last.Group = c.source.topic.name, c.source.group
-			}
-		}
 		return last
 	}
 	return r.health.snapshot(r)
+}
+
+// idleLocked is the health of a consumer that has not run.
+func (c *Consumer) idleLocked() Health {
+	h := Health{Consumer: c.nameLocked(), State: StateIdle, Backlog: -1}
+	if c.source == nil {
+		return h // the zero Consumer
+	}
+	spec := c.sharingLocked()
+	h.MinWorkers, h.MaxWorkers = spec.bounds()
+	h.Topic, h.Group = c.source.topic.name, c.source.group
+	return h
 }
 
 func (h *healthState) snapshot(r *running) Health {

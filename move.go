@@ -275,21 +275,29 @@ func (m *mover) blocked() (kept int, why error) {
 	return len(m.kept), m.stuck
 }
 
-// dropLocked forgets moves of a tenure that was lost: another consumer has the originals. The worker's lock is held.
+// dropLocked forgets moves of a tenure that was lost: another consumer has the originals. What of them was to set its key aside
+// does not, and no more than that: others of the key may have come to the dead letters before. The worker's lock is held.
 func (m *mover) dropLocked(tenure uint64) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := len(m.queue)
 	gone := func(one *move) bool { return one.d.Tenure == tenure }
+	var keys []*seqNode
+	m.mu.Lock()
+	n := len(m.queue)
 	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return gone(one) && slices.Contains(m.queue, one) })
 	for _, one := range m.queue {
 		if one.key != nil && gone(one) {
-			m.w.r.aside.drop(one.key.Key())
-			m.w.seq.movedLocked(one.key)
+			keys = append(keys, one.key)
 		}
 	}
 	m.queue = slices.DeleteFunc(m.queue, gone)
-	return n - len(m.queue)
+	n -= len(m.queue)
+	m.mu.Unlock()
+	for _, key := range keys {
+		if m.out == m.w.r.dead && m.w.seq.setsAside(key) {
+			m.w.r.aside.back(key.Key())
+		}
+		m.w.seq.movedLocked(key) // which may hand the mover the next of the key
+	}
+	return n
 }
 
 // countLocked is how many kept moves are of a tenure. The worker's lock is held.

@@ -56,14 +56,6 @@ func (a *asides) back(key []byte) {
 	a.n.Store(int64(len(a.keys)))
 }
 
-// drop forgets a key, which is another consumer's now.
-func (a *asides) drop(key []byte) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.keys, string(key))
-	a.n.Store(int64(len(a.keys)))
-}
-
 // setsAside reports whether a key is set aside when its first fails for good.
 func (s *sequencer) setsAside(n *seqNode) bool {
 	return s.ordered && s.spec.onFailure >= FailAll && len(n.Key()) > 0

@@ -83,5 +83,5 @@ type Source struct {
 // A Position is a place in a topic's history. The zero Position is now.
 type Position struct {
 	Head bool      // the oldest record that the broker still has
-	Time time.Time // the first record at or after it, when not zero
+	Time time.Time // the first record at or after it, when not zero; it may not have come yet
 }

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/wherryhq/wherry/driver"
 	"github.com/wherryhq/wherry/driver/gap"
@@ -12,6 +13,8 @@ type cursor struct {
 	share *share
 	log   *partition
 	lost  *int64 // counts what was dropped before it was received
+	// from is when a reader begins that may have been opened before; zero is at once.
+	from time.Time
 
 	// What the broker keeps: all below commit is finished, and what state says above it.
 	commit uint64
@@ -75,9 +78,17 @@ func (c *cursor) next() (uint64, *logRecord, error) {
 			return 0, nil, fmt.Errorf("mem: partition %s: %w", c.log.name, err)
 		}
 		c.read++
-		if fresh {
-			return position, c.log.at(position), nil
+		if !fresh {
+			continue
 		}
+		r := c.log.at(position)
+		if !r.at.Before(c.from) {
+			return position, r, nil
+		}
+		if err := c.tracker.Done(position); err != nil {
+			return 0, nil, fmt.Errorf("mem: partition %s: %w", c.log.name, err)
+		}
+		c.save()
 	}
 	return 0, nil, nil
 }

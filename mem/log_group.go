@@ -30,10 +30,11 @@ type share struct {
 }
 
 // add adds a partition, of which all from the position on is read.
-func (s *share) add(p *partition, position uint64, lost *int64) {
+func (s *share) add(p *partition, position uint64, lost *int64) *cursor {
 	c := &cursor{share: s, log: p, commit: position, lost: lost}
 	s.cursors = append(s.cursors, c)
 	p.cursors = append(p.cursors, c)
+	return c
 }
 
 // remove has the partitions forget a reader.

@@ -85,7 +85,7 @@ func (r *logReceiver) find() error {
 			case from.Head:
 				position = p.base
 			}
-			s.add(p, position, lost)
+			s.add(p, position, lost).from = r.source.From.Time
 			s.give(r)
 			r.reads = append(r.reads, s)
 		}

@@ -37,7 +37,7 @@ type AdaptiveConfig struct {
 	FailureRatio float64
 	// Failed tells whether an outcome is a failure. Default: a retry is. A call that overran its deadline is one whatever
 	// its outcome. Neither is counted when the consumer is stopping, or the message was taken away. It must be safe for
-	// concurrent use.
+	// concurrent use. One that panics makes it a panic of the handler, and tells the limit nothing.
 	Failed func(o wherry.Outcome) bool
 	// OnChange is called after each change of the limit, to measure or for good, without a lock held, by the lane that
 	// brought it about and waits for it. Calls may overlap. nil is nobody.
@@ -162,7 +162,11 @@ func (a *AdaptiveLimit) Option() wherry.ConsumerOption {
 				if !ok {
 					return postponed(ctx, shortestPostpone)
 				}
-				defer func() { a.end(c, a.judge(ctx, o)) }() // of a panic o is zero, a retry
+				defer func() {
+					v := nothing
+					defer func() { a.end(c, v) }() // also when Failed panics, or the place would be taken for good
+					v = a.judge(ctx, o)            // of a panic o is zero, a retry
+				}()
 				return next(ctx, m)
 			}
 		},
@@ -173,7 +177,11 @@ func (a *AdaptiveLimit) Option() wherry.ConsumerOption {
 				if !ok {
 					return postponed(ctx, shortestPostpone)
 				}
-				defer func() { a.end(c, a.judgeBatch(ctx, b, o)) }()
+				defer func() {
+					v := nothing
+					defer func() { a.end(c, v) }()
+					v = a.judgeBatch(ctx, b, o)
+				}()
 				return next(ctx, b)
 			}
 		},

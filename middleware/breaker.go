@@ -57,7 +57,8 @@ type BreakerConfig struct {
 	// and opens again when one failed. Default 1.
 	Trials int
 	// Failed tells whether an outcome is a failure. Default: a retry is. An acknowledged or rejected message that did not
-	// fail is a success; what else did not, such as a deferred one, says nothing. It must be safe for concurrent use.
+	// fail is a success; what else did not, such as a deferred one, says nothing. It must be safe for concurrent use. One that
+	// panics makes it a panic of the handler, and says nothing.
 	Failed func(o wherry.Outcome) bool
 	// OnChange is called after each change of the state, without a lock held. nil is nobody.
 	OnChange func(from, to BreakerState)

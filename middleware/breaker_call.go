@@ -26,8 +26,11 @@ func (b *Breaker) lane(next wherry.Next) wherry.Next {
 			return instead
 		}
 		defer func() {
-			v := b.judge(ctx, o) // of a panic o is zero, a retry
-			b.conclude(t, func() string { return b.countLocked(t, v, time.Now()) })
+			v := nothing
+			defer func() { // also when Failed panics, or the trial would be waited for
+				b.conclude(t, func() string { return b.countLocked(t, v, time.Now()) })
+			}()
+			v = b.judge(ctx, o) // of a panic o is zero, a retry
 		}()
 		return next(ctx, m)
 	}
@@ -49,8 +52,11 @@ func (b *Breaker) batchLane(next wherry.BatchNext) wherry.BatchNext {
 			return instead
 		}
 		defer func() {
-			verdicts = b.judgeBatch(ctx, ab, rest, verdicts[:0])
-			b.conclude(t, func() string { return b.countBatchLocked(t, verdicts, time.Now()) })
+			verdicts = verdicts[:0]
+			defer func() {
+				b.conclude(t, func() string { return b.countBatchLocked(t, verdicts, time.Now()) })
+			}()
+			verdicts = b.judgeBatch(ctx, ab, rest, verdicts)
 		}()
 		return next(ctx, ab)
 	}

@@ -31,6 +31,11 @@ func broadcastCases() []Case {
 			kinds:    just, Run: broadcastTime,
 		},
 		{
+			Name:     "time-ahead",
+			Sentence: "A reader from a time that has not come gets nothing of what is sent before it, or is refused with errors.ErrUnsupported.",
+			kinds:    just, Run: broadcastTimeAhead,
+		},
+		{
 			Name:     "slow",
 			Sentence: "A reader that does not receive keeps neither senders nor other readers waiting.",
 			kinds:    just, Run: broadcastSlow,
@@ -115,6 +120,22 @@ func broadcastTime(t *T) {
 		r.done(r.expect(records...)...)
 		r.none()
 	}
+}
+
+func broadcastTimeAhead(t *T) {
+	l := t.line()
+	l.receiver().close()
+	then := time.Now().Add(4 * t.h.slack())
+	r := l.from(driver.Position{Time: then})
+	if r == nil {
+		return
+	}
+	l.send(t.batch(5)...)
+	t.pause(time.Until(then.Add(t.h.slack())))
+	records := t.batch(5)
+	l.send(records...)
+	r.done(r.expect(records...)...)
+	r.none()
 }
 
 func broadcastSlow(t *T) {

@@ -98,6 +98,9 @@ func (s *toySender) Send(ctx context.Context, batch []driver.Record) error {
 }
 
 func (b *toy) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	if s.From.Time.After(time.Now()) {
+		return nil, fmt.Errorf("toy: a reader begins now at the latest: %w", errors.ErrUnsupported)
+	}
 	for _, t := range s.Topics {
 		if err := b.Declare(ctx, t, s.Topology); err != nil {
 			return nil, err
