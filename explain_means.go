@@ -67,6 +67,9 @@ func (s *sourceSpec) kind() Kind {
 
 // explainKind says what is said of one kind only. A new kind has a method here, a constant, and its place in sourceSpec.kind.
 func (e *explainer) explainKind() {
+	if e.source.manner == transacted {
+		e.explainTransactions()
+	}
 	switch e.kind {
 	case KindQueue:
 		e.explainQueue()

@@ -368,3 +368,12 @@ func TestExplainJSON(t *testing.T) {
 	assert.Equal(t, out.String(), e.String())
 	assert.Equal(t, int(n), out.Len())
 }
+
+func TestExplainTransactions(t *testing.T) {
+	t.Parallel()
+	c := wherry.Consume(wherry.Transacted(newMem(t), orders), ack)
+	e := wherry.Explain(c).Consumers[0]
+	if e.Delivery.Level != wherry.Transactional || !strings.Contains(wherry.Explain(c).String(), "its transaction is being committed") {
+		t.Errorf("%s", wherry.Explain(c))
+	}
+}

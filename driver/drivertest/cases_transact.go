@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -29,6 +30,26 @@ func transactCases() []Case {
 			Name:     "transact/close",
 			Sentence: "A transaction that is open when its receiver closes is aborted.",
 			Needs:    needs, Run: closeAborts,
+		},
+		{
+			Name:     "transact/over",
+			Sentence: "Next waits for nobody: while a transaction is open it is an error, and a transaction that is over commits nothing.",
+			Needs:    needs, Run: oneAtATime,
+		},
+		{
+			Name:     "transact/due",
+			Sentence: "A record that is sent in a transaction arrives when it is due, and never earlier.",
+			Needs:    append(needs, Hold), Run: sendsDue,
+		},
+		{
+			Name:     "transact/group",
+			Sentence: "A member of a group settles for its group alone, in transactions too.",
+			Needs:    append(needs, Group), Run: commitsForGroup,
+		},
+		{
+			Name:     "transact/cut",
+			Sentence: "A connection that is lost with a transaction open leaves nothing of it: all of its Next comes again.",
+			Needs:    needs, Hooks: []string{HookCut}, Run: cutAborts,
 		},
 	}
 }
@@ -155,5 +176,79 @@ func closeAborts(t *T) {
 	x.close()
 	out.empty()
 	r := l.receiver()
+	r.done(r.expect(records...)...)
+}
+
+func oneAtATime(t *T) {
+	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
+	records := t.batch(2)
+	l.send(records...)
+	x := l.transacted()
+	ds, tx := x.next(2)
+	if more, _, err := x.r.Next(t.soon(), make([]*driver.Delivery, 0, 1)); err == nil || len(more) > 0 {
+		t.Errorf("Next while a transaction is open brought %d deliveries and %v, want an error", len(more), err)
+	}
+	x.commit(tx, ds...)
+	if err := tx.Send(t.soon(), out.target(), t.batch(1)); err == nil {
+		t.Error("Send in a transaction that is over returned nil")
+	}
+	if err := tx.Commit(t.soon(), nil); err == nil {
+		t.Error("Commit of a transaction that is over returned nil")
+	}
+	x.abort(tx)
+	x.close()
+	out.empty()
+	l.empty()
+}
+
+func sendsDue(t *T) {
+	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
+	l.send(t.record())
+	reader := out.receiver()
+	x := l.transacted()
+	ds, tx := x.next(1)
+	late := t.record()
+	due := time.Now().Add(t.h.Quiet)
+	late.Due = driver.StampOf(due)
+	x.send(tx, out.target(), late)
+	x.commit(tx, ds...)
+	got := reader.expect(late)
+	if now := time.Now(); now.Before(due) {
+		t.Errorf("it came %v before it was due", due.Sub(now))
+	}
+	reader.done(got...)
+}
+
+func commitsForGroup(t *T) {
+	l := t.lineOf(groupKind)
+	other := l.of("other")
+	r := other.receiver()
+	records := t.batch(2)
+	l.send(records...)
+	x := l.transacted()
+	ds, tx := x.next(2)
+	x.commit(tx, ds...)
+	x.close()
+	l.empty()
+	r.done(r.expect(records...)...)
+}
+
+func cutAborts(t *T) {
+	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
+	records := t.batch(2)
+	l.send(records...)
+	l.b = t.Open()
+	x := l.transacted()
+	ds, tx := x.next(2)
+	x.send(tx, out.target(), t.record())
+	mend := t.h.Cut(t, l.b)
+	_ = tx.Abort(t.soon()) // one that cannot be told is an abort all the same
+	mend()
+	if err := tx.Commit(t.soon(), settlements(driver.Done, ds...)); err == nil {
+		t.Error("Commit after the connection was lost and the transaction aborted returned nil")
+	}
+	x.close()
+	out.empty()
+	r := l.over(t.Broker()).receiver()
 	r.done(r.expect(records...)...)
 }

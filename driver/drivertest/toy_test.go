@@ -202,20 +202,36 @@ func (r *turnReceiver) Close(ctx context.Context) error {
 }
 
 func (b *toy) OpenTransacted(ctx context.Context, s driver.Source) (driver.TxReceiver, error) {
-	r, err := b.OpenQueue(ctx, s)
+	open := b.OpenQueue
+	if s.Group != "" {
+		open = b.OpenGroup
+	}
+	r, err := open(ctx, s)
 	return &toyTxReceiver{r: r, b: b}, err
 }
 
 type toyTxReceiver struct {
-	r driver.Receiver
-	b *toy
+	r    driver.Receiver
+	b    *toy
+	open *toyTx
 }
 
+var errToyTx = errors.New("no transaction, or another, is open")
+
 func (x *toyTxReceiver) Next(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, driver.Tx, error) {
+	if x.open != nil {
+		return dst, nil, errToyTx
+	}
 	n := len(dst)
 	dst, err := x.r.Receive(ctx, dst)
-	return dst, &toyTx{x: x, in: slices.Clone(dst[n:])}, err
+	if len(dst) == n {
+		return dst, nil, err
+	}
+	x.open = &toyTx{x: x, in: slices.Clone(dst[n:])}
+	return dst, x.open, err
 }
+
+func (x *toyTxReceiver) Info() driver.Info { return x.r.Info() }
 
 func (x *toyTxReceiver) Close(ctx context.Context) error { return x.r.Close(ctx) }
 
@@ -227,6 +243,9 @@ type toyTx struct {
 }
 
 func (t *toyTx) Send(ctx context.Context, to driver.Target, batch []driver.Record) error {
+	if t.x.open != t {
+		return errToyTx
+	}
 	if t.x.b.wrong == sendsAtOnce {
 		return t.x.b.sendTo(ctx, to, batch)
 	}
@@ -237,6 +256,10 @@ func (t *toyTx) Send(ctx context.Context, to driver.Target, batch []driver.Recor
 }
 
 func (t *toyTx) Commit(ctx context.Context, done []driver.Settlement) error {
+	if t.x.open != t {
+		return errToyTx
+	}
+	t.x.open = nil
 	for i, r := range t.out {
 		if err := t.x.b.sendTo(ctx, t.to[i], []driver.Record{r}); err != nil {
 			return err
@@ -258,10 +281,18 @@ func (b *toy) sendTo(ctx context.Context, to driver.Target, batch []driver.Recor
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.Send(ctx, batch), s.Close(ctx))
+	send := s.Send
+	if h, ok := s.(driver.Holder); ok && batch[0].Due != 0 {
+		send = h.SendAt
+	}
+	return errors.Join(send(ctx, batch), s.Close(ctx))
 }
 
 func (t *toyTx) Abort(ctx context.Context) error {
+	if t.x.open != t {
+		return nil
+	}
+	t.x.open = nil
 	if t.x.b.wrong == forgetsOnAbort {
 		return t.x.r.Settle(ctx, settlements(driver.Done, t.in...))
 	}
