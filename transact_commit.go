@@ -68,15 +68,6 @@ func (t *txReceiver) ended(c *commit, err error) (next time.Duration) {
 	return commitBackoff(t.failures)
 }
 
-// nextSize is how many messages the next transaction may take: no more than were handled in time, or twice as many again.
-func (c *commit) nextSize(size int) int {
-	spec := c.t.spec
-	if !c.open.aged {
-		return min(2*size, spec.size)
-	}
-	return min(max(c.done(), c.t.w.r.c.spec.concurrency), spec.size)
-}
-
 // A commit sends and settles what a transaction came to.
 type commit struct {
 	t         *txReceiver
@@ -88,6 +79,15 @@ type commit struct {
 	never     error // why what a handler published can never be sent
 	neverID   driver.ID
 	sent      int
+}
+
+// nextSize is how many messages the next transaction may take: no more than were handled in time, or twice as many again.
+func (c *commit) nextSize(size int) int {
+	spec := c.t.spec
+	if !c.open.aged {
+		return min(2*size, spec.size)
+	}
+	return min(max(c.done(), c.t.w.r.c.spec.concurrency), spec.size)
 }
 
 // A txBatch is what goes to one target.

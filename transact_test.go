@@ -401,9 +401,9 @@ func TestTxPublisherOutsideOfItsTransaction(t *testing.T) {
 		r := newTxRig(t, mem.Config{})
 		stranger := wherry.NewTxPublisher(results)
 		publishOrders(t, r.b, 1)
-		var kept context.Context //nolint:fatcontext // That is what is tried.
+		var kept context.Context
 		run := start(t, r.consumer(1, time.Minute, func(ctx context.Context, m *wherry.Message[order]) wherry.Outcome {
-			kept = ctx
+			kept = ctx //nolint:fatcontext // That is what is tried.
 			if err := stranger.Publish(ctx, &m.Value); !errors.Is(err, wherry.ErrNotSent) || !strings.Contains(err.Error(), "Publishing") {
 				t.Errorf("by a publisher that is not named: %v", err)
 			}
