@@ -17,7 +17,9 @@ type TxReceiver interface {
 	// fails as Receive of a [Receiver] does. The transaction is nil where Next brought nothing. Nothing more is received
 	// until the transaction is over: Next before that is an error.
 	//
-	// A delivery is the engine's until its transaction is over.
+	// A delivery is the engine's until its transaction is over. The memory of one that a commit did not settle is not used
+	// again even then, since its handler may still read it: of what Commit was not given, and of all after a commit that
+	// failed, after Abort and after Close.
 	Next(ctx context.Context, dst []*Delivery) ([]*Delivery, Tx, error)
 
 	// Info is constant for the life of the receiver. MaxDelay and DelayGrain are those of a Release that is given to

@@ -306,7 +306,7 @@ func (c *committing) apply() {
 		c.t.x.settle(&c.done[i])
 	}
 	for _, d := range c.t.in {
-		c.t.x.settle(&driver.Settlement{Delivery: d})
+		c.t.x.takeBack(d)
 	}
 }
 
@@ -331,6 +331,24 @@ func (x *txReceiver) settle(s *driver.Settlement) {
 	}
 }
 
+// takeBack releases what is still in hand and was not settled. A handler may read it still, and who revokes it or looks for
+// what is stuck: its entry is theirs from now on, and another takes its place. The caller holds the lock of its queue.
+func (x *txReceiver) takeBack(d *driver.Delivery) {
+	n := x.r.name(d)
+	if n.q == nil {
+		return
+	}
+	e, err := n.find(x.r, d, 0)
+	if err != nil {
+		return
+	}
+	n.forget()
+	if !n.q.b.cfg.Weak.CountReleases {
+		e.count--
+	}
+	n.q.requeue(e.lose())
+}
+
 // keepLeases keeps what is in hand until a moment, while its commit waits for room. The caller holds the locks.
 func (t *tx) keepLeases(until time.Duration) {
 	if t.x.r.b.cfg.Lease == 0 {
@@ -352,7 +370,7 @@ func (b *Broker) endOf(ctx context.Context) time.Duration {
 	return b.now() + time.Until(end)
 }
 
-// giveBack releases what is still in hand.
+// giveBack releases all that is still in hand.
 func (t *tx) giveBack() {
 	for _, d := range t.in {
 		q := t.x.r.name(d).q
@@ -360,7 +378,7 @@ func (t *tx) giveBack() {
 			continue
 		}
 		q.mu.Lock()
-		t.x.settle(&driver.Settlement{Delivery: d})
+		t.x.takeBack(d)
 		q.unlock()
 	}
 }

@@ -46,18 +46,14 @@ func transactCases() []Case {
 			Sentence: "A member of a group settles for its group alone, in transactions too.",
 			Needs:    append(needs, Group), Run: commitsForGroup,
 		},
-		{
-			Name:     "transact/cut",
-			Sentence: "A connection that is lost with a transaction open leaves nothing of it: all of its Next comes again.",
-			Needs:    needs, Hooks: []string{HookCut}, Run: cutAborts,
-		},
 	}
 }
 
-// A transacted receiver is a driver.TxReceiver with bounded calls.
+// A transacted receiver is a driver.TxReceiver with bounded calls. What it was not told to settle must stay as it is.
 type transacted struct {
-	t *T
-	r driver.TxReceiver
+	t    *T
+	r    driver.TxReceiver
+	held []held
 }
 
 func (l *line) transacted() *transacted {
@@ -72,8 +68,18 @@ func (l *line) transacted() *transacted {
 		t.Fatalf("OpenTransacted: %v", err)
 	}
 	x := &transacted{t: t, r: r}
+	t.Cleanup(x.unchanged)
 	t.Cleanup(x.close)
 	return x
+}
+
+// unchanged looks at the memory of what was not settled.
+func (x *transacted) unchanged() {
+	for i := range x.held {
+		if what := x.held[i].changed(); what != "" {
+			x.t.Errorf("delivery %s was not settled and has changed: %s", x.held[i].copy.ID, what)
+		}
+	}
 }
 
 func (x *transacted) close() { x.t.closing("TxReceiver.Close", x.r.Close) }
@@ -88,6 +94,9 @@ func (x *transacted) next(n int) ([]*driver.Delivery, driver.Tx) {
 		if err != nil || len(ds) == n {
 			if err != nil {
 				t.Fatalf("Next: %v", err)
+			}
+			for _, d := range ds {
+				x.held = append(x.held, hold(d))
 			}
 			return ds, tx
 		}
@@ -107,6 +116,7 @@ func (x *transacted) send(tx driver.Tx, to driver.Target, records ...driver.Reco
 }
 
 func (x *transacted) commit(tx driver.Tx, ds ...*driver.Delivery) {
+	x.held = slices.DeleteFunc(x.held, func(h held) bool { return slices.Contains(ds, h.d) })
 	if err := tx.Commit(x.t.soon(), settlements(driver.Done, ds...)); err != nil {
 		x.t.Fatalf("Commit: %v", err)
 	}
@@ -230,25 +240,5 @@ func commitsForGroup(t *T) {
 	x.commit(tx, ds...)
 	x.close()
 	l.empty()
-	r.done(r.expect(records...)...)
-}
-
-func cutAborts(t *T) {
-	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
-	records := t.batch(2)
-	l.send(records...)
-	l.b = t.Open()
-	x := l.transacted()
-	ds, tx := x.next(2)
-	x.send(tx, out.target(), t.record())
-	mend := t.h.Cut(t, l.b)
-	_ = tx.Abort(t.soon()) // one that cannot be told is an abort all the same
-	mend()
-	if err := tx.Commit(t.soon(), settlements(driver.Done, ds...)); err == nil {
-		t.Error("Commit after the connection was lost and the transaction aborted returned nil")
-	}
-	x.close()
-	out.empty()
-	r := l.over(t.Broker()).receiver()
 	r.done(r.expect(records...)...)
 }

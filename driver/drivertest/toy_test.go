@@ -29,15 +29,17 @@ type toy struct {
 type toyFault int
 
 const (
-	sound           toyFault = iota
-	sharesKeys               // two receivers of a sequence at work at once
-	reversesLeases           // and what their leases give back comes in reverse
-	requeuesLast             // and what they give back comes behind what is new
-	waitsForReaders          // a sender waits for the slowest broadcast reader
-	fixesNowLate             // a broadcast's now is the first Receive
-	commitsAll               // a transaction settles whatever it received
-	sendsAtOnce              // a transaction sends before its commit
-	forgetsOnAbort           // an abort settles
+	sound            toyFault = iota
+	sharesKeys                // two receivers of a sequence at work at once
+	reversesLeases            // and what their leases give back comes in reverse
+	requeuesLast              // and what they give back comes behind what is new
+	waitsForReaders           // a sender waits for the slowest broadcast reader
+	fixesNowLate              // a broadcast's now is the first Receive
+	commitsAll                // a transaction settles whatever it received
+	sendsAtOnce               // a transaction sends before its commit
+	forgetsOnAbort            // an abort settles
+	commitsStrangers          // a commit settles what is of its transaction, whatever else it is given
+	reusesOnAbort             // what an abort gives back comes again in the same memory
 )
 
 type sentRecord struct {
@@ -54,7 +56,7 @@ func newToy(wrong toyFault) *toy {
 		cfg.Weak.RequeueBehindNew = true
 	case waitsForReaders:
 		cfg.MaxMessages = prefetch
-	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort:
+	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort, commitsStrangers, reusesOnAbort:
 	}
 	return &toy{wrong: wrong, Broker: mem.New(cfg), history: map[string][]sentRecord{}, turns: map[string]chan struct{}{}}
 }
@@ -227,6 +229,12 @@ func (x *toyTxReceiver) Next(ctx context.Context, dst []*driver.Delivery) ([]*dr
 	if len(dst) == n {
 		return dst, nil, err
 	}
+	if x.b.wrong != reusesOnAbort {
+		for i, d := range dst[n:] {
+			own := hold(d).copy
+			dst[n+i] = &own
+		}
+	}
 	x.open = &toyTx{x: x, in: slices.Clone(dst[n:])}
 	return dst, x.open, err
 }
@@ -260,6 +268,11 @@ func (t *toyTx) Commit(ctx context.Context, done []driver.Settlement) error {
 		return errToyTx
 	}
 	t.x.open = nil
+	for _, s := range done {
+		if !slices.Contains(t.in, s.Delivery) && t.x.b.wrong != commitsStrangers {
+			return errors.Join(driver.ErrRevoked, t.x.r.Settle(ctx, settlements(driver.Release, t.in...)))
+		}
+	}
 	for i, r := range t.out {
 		if err := t.x.b.sendTo(ctx, t.to[i], []driver.Record{r}); err != nil {
 			return err
