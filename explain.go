@@ -249,7 +249,9 @@ func (e *explainer) delivery() DeliveryExplanation {
 	}
 	d := DeliveryExplanation{Level: AtLeastOnce}
 	say := func(text string) { d.Because = append(d.Because, text) }
-	say("A message is settled after its outcome is known and, where it moves, after its copy is confirmed.")
+	if e.source.manner != transacted {
+		say("A message is settled after its outcome is known and, where it moves, after its copy is confirmed.")
+	}
 	switch reach := e.spec.dedup; {
 	case e.source.manner == transacted:
 		d.Level = Transactional

@@ -58,6 +58,9 @@ func (e *explainer) crashesOfForgetful() {
 	switch {
 	case e.source.manner == transacted:
 		e.crash(crashCommit, lost)
+		if e.spec.retry.MaxAttempts > 1 {
+			e.crash(crashHeld, lost)
+		}
 	case e.spec.retry.MaxAttempts > 1 && e.source.manner.keeps():
 		e.crash(crashHeld, lost)
 	case e.spec.retry.MaxAttempts > 1:

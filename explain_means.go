@@ -110,7 +110,11 @@ func (e *explainer) shared() {
 	if to := e.deadLetters(); to == "" {
 		e.means("dead letters", Absent, said("What is rejected or given up is dropped, with an event."))
 	} else {
-		e.means("dead letters", ByEngine, said("The copy to "+to+" is confirmed before the original is settled."), e.proven(factDeadLetter))
+		how := "The copy to " + to + " is confirmed before the original is settled."
+		if e.source.manner == transacted {
+			how = "The copy to " + to + " is part of the transaction that settles the original."
+		}
+		e.means("dead letters", ByEngine, said(how), e.proven(factDeadLetter))
 	}
 	if e.out.Batches {
 		e.means("batches", ByEngine, e.proven(factBatch))

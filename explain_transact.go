@@ -9,6 +9,14 @@ var (
 	factTxCut     = fact{
 		"transact/cut", "A connection that is lost with a transaction open leaves nothing of it: all of its Next comes again.",
 	}
+	factTransaction = fact{
+		"engine/transaction", "What a handler publishes in its transaction, the retry or dead letter of its message and the settlement happen together: " +
+			"what a failed handler published is never seen, and the rest once.",
+	}
+	factTxRevoke = fact{
+		"engine/transaction-revoke", "A tenure that ends in the middle of a transaction aborts it, unless what is in hand is finished in time: " +
+			"each message is handled again, and what follows from it is seen once.",
+	}
 )
 
 // becauseTransactional says what is in a transaction, and what is not.
@@ -22,7 +30,10 @@ func (e *explainer) explainTransactions() {
 	tx := e.source.tx
 	e.means("transaction", ByBroker,
 		saidf("A worker takes up to %d messages into one, calls no further handler after %v, and commits once none is in hand.", tx.size, tx.age),
-		known(factTxExactly), known(factTxAtomic), known(factTxAbort))
+		e.proven(factTransaction), known(factTxExactly), known(factTxAtomic), known(factTxAbort))
+	if e.broker.Revokes {
+		e.means("revocation of a transaction", ByBroker, e.proven(factTxRevoke))
+	}
 }
 
 // crashesOfTransactions are the steps at which there is a transaction, on a broker that outlives the process.

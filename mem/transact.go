@@ -27,6 +27,9 @@ type txReceiver struct {
 
 	arena []byte // of keys and bodies of what was sent; used again by the next transaction
 	last  tx     // the transaction that is over, to be used again
+	// What a commit looks up, to be used again by the next.
+	queues []*queue
+	needs  []need
 }
 
 // leasedTx is one whose deliveries end unless extended.

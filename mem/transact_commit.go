@@ -45,7 +45,7 @@ func (t *tx) commit(ctx context.Context, done []driver.Settlement) (lost func(co
 			return nil, err
 		}
 	}
-	c := committing{t: t, done: done, until: x.r.b.endOf(ctx)}
+	c := committing{t: t, done: done, until: x.r.b.endOf(ctx), queues: x.queues, needs: x.needs}
 	defer c.leave()
 	for {
 		if !x.r.b.calm.Load() {
@@ -179,6 +179,10 @@ func (c *committing) unlock() {
 
 // leave gives back room that was set aside and not taken.
 func (c *committing) leave() {
+	x := c.t.x
+	clear(c.queues)
+	clear(c.needs)
+	x.queues, x.needs = c.queues[:0], c.needs[:0]
 	if w := c.claim; w != nil {
 		w.q.mu.Lock()
 		w.q.claim(w)

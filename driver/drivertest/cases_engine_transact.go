@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/driver"
@@ -134,14 +134,14 @@ func transactionOfAll(t *T) {
 func transactionUnseen(t *T) {
 	r := t.relayed()
 	hold, held := make(chan struct{}), make(chan struct{})
-	var first sync.Once
+	var first atomic.Bool
 	all := texts(relaySize)
 	r.publish(all...)
 	s := r.start(r.l, func(context.Context, *wherry.Message[string]) wherry.Outcome {
-		first.Do(func() { // of whichever transaction is the first
+		if first.CompareAndSwap(false, true) { // of whichever transaction is the first
 			close(held)
 			<-hold
-		})
+		}
 		return wherry.Ack()
 	}, wherry.Concurrency(2))
 	<-held

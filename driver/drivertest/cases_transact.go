@@ -53,7 +53,8 @@ func transactCases() []Case {
 type transacted struct {
 	t    *T
 	r    driver.TxReceiver
-	held []held
+	held []held // of the transaction that was opened last
+	left []held // what transactions before it did not settle
 }
 
 func (l *line) transacted() *transacted {
@@ -75,9 +76,9 @@ func (l *line) transacted() *transacted {
 
 // unchanged looks at the memory of what was not settled.
 func (x *transacted) unchanged() {
-	for i := range x.held {
-		if what := x.held[i].changed(); what != "" {
-			x.t.Errorf("delivery %s was not settled and has changed: %s", x.held[i].copy.ID, what)
+	for _, h := range slices.Concat(x.left, x.held) {
+		if what := h.changed(); what != "" {
+			x.t.Errorf("delivery %s was not settled and has changed: %s", h.copy.ID, what)
 		}
 	}
 }
@@ -95,6 +96,7 @@ func (x *transacted) next(n int) ([]*driver.Delivery, driver.Tx) {
 			if err != nil {
 				t.Fatalf("Next: %v", err)
 			}
+			x.left, x.held = append(x.left, x.held...), nil
 			for _, d := range ds {
 				x.held = append(x.held, hold(d))
 			}
