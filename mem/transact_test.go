@@ -52,7 +52,9 @@ func doneOf(ds ...*driver.Delivery) []driver.Settlement {
 func TestFault32TransactionLeavesMemoryAlone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(b *mem.Broker, x driver.TxReceiver, ds []*driver.Delivery, tx driver.Tx) error{
-		"aborted": func(_ *mem.Broker, _ driver.TxReceiver, _ []*driver.Delivery, tx driver.Tx) error { return tx.Abort(t.Context()) },
+		"aborted": func(_ *mem.Broker, _ driver.TxReceiver, _ []*driver.Delivery, tx driver.Tx) error {
+			return tx.Abort(t.Context())
+		},
 		"not given": func(_ *mem.Broker, _ driver.TxReceiver, ds []*driver.Delivery, tx driver.Tx) error {
 			return tx.Commit(t.Context(), doneOf(ds[2]))
 		},
