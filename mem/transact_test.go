@@ -9,10 +9,10 @@ import (
 	"github.com/wherryhq/wherry/mem"
 )
 
-// openTx opens a transaction with n deliveries of what was just sent to a new broker.
-func openTx(t *testing.T, n int) (b *mem.Broker, x driver.TxReceiver, ds []*driver.Delivery, tx driver.Tx) {
+// transactor sends n records to a new broker and opens a receiver of them.
+func transactor(t *testing.T, n int) (*mem.Broker, driver.TxReceiver) {
 	t.Helper()
-	b = open(t, mem.Config{Poison: true})
+	b := open(t, mem.Config{Poison: true})
 	s := sender(t, b, driver.Target{Topic: queueTopic("in")})
 	batch := make([]driver.Record, n)
 	for i := range batch {
@@ -26,8 +26,7 @@ func openTx(t *testing.T, n int) (b *mem.Broker, x driver.TxReceiver, ds []*driv
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = x.Close(t.Context()) })
-	ds, tx = nextOf(t, x, n)
-	return b, x, ds, tx
+	return b, x
 }
 
 func nextOf(t *testing.T, x driver.TxReceiver, n int) ([]*driver.Delivery, driver.Tx) {
@@ -68,7 +67,8 @@ func TestFault32TransactionLeavesMemoryAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, x, ds, tx := openTx(t, 3)
+			b, x := transactor(t, 3)
+			ds, tx := nextOf(t, x, 3)
 			if err := end(b, x, ds, tx); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,8 @@ func TestFault32TransactionLeavesMemoryAlone(t *testing.T) {
 // A delivery of a transaction that is over fails the whole commit: nothing of it is settled or sent.
 func TestCommitWithStrangerDoesNothing(t *testing.T) {
 	t.Parallel()
-	b, x, stale, tx := openTx(t, 2)
+	b, x := transactor(t, 2)
+	stale, tx := nextOf(t, x, 2)
 	if err := tx.Abort(t.Context()); err != nil {
 		t.Fatal(err)
 	}

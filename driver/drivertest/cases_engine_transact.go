@@ -112,7 +112,7 @@ func transactionOfAll(t *T) {
 		case i%10 == 3 && m.Attempt() == 1:
 			return wherry.Retry(errHalf)
 		case i%10 == 4 && m.Attempt() == 1:
-			panic(errHalf)
+			panic(errHalf) //nolint:forbidigo // The handler that panics is what is tried.
 		}
 		return wherry.Ack()
 	}, wherry.Concurrency(3))
