@@ -97,7 +97,11 @@ func Consume[T any](s Source[T], h Handler[T], opts ...ConsumeOption) *Consumer 
 	}
 	c.own = c.spec
 	c.spec.fill(c.source)
-	c.newLane = func(c *Consumer) laneFunc { return bindHandler(s.topic, h, c, c.spec.middleware) }
+	bind := bindHandler[T]
+	if c.source.manner == transacted {
+		bind = bindTransacted[T]
+	}
+	c.newLane = func(c *Consumer) laneFunc { return bind(s.topic, h, c, c.spec.middleware) }
 	return c
 }
 
@@ -161,6 +165,8 @@ func (c *consumeSpec) fit(s *sourceSpec, dead string) {
 		c.failf("batches do not fit a sequence or a broadcast, whose messages are retried one at a time: use Consume")
 	}
 	switch {
+	case s.manner == transacted:
+		c.fitTransactions(s)
 	case s.manner == broadcasting && dead != "":
 		c.failf("a broadcast has no dead letters, which would get a copy from every reader: name none (DeadLetterTo)")
 	case s.manner == broadcasting:
@@ -173,6 +179,17 @@ func (c *consumeSpec) fit(s *sourceSpec, dead string) {
 			c.failf("on failure %v: that needs dead letters, and there are none (NoDeadLetters)", p)
 		}
 	}
+}
+
+func (c *consumeSpec) fitTransactions(s *sourceSpec) {
+	if c.batchSize > 0 {
+		c.failf("batches do not fit transactions, which settle each message by its own outcome: use Consume, and TxAtMost for the size")
+	}
+	if c.prefetch != 0 {
+		c.failf("prefetch does not fit transactions: their size is it (TxAtMost)")
+	}
+	c.prefetch = s.tx.size
+	c.concurrency = min(c.concurrency, s.tx.size)
 }
 
 func (c *consumeSpec) fillBatch() {

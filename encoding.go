@@ -81,22 +81,26 @@ func (c *publisherCore) undress(e *encoding) {
 
 // encode fills e with the record of v. Its errors are about this message and match ErrNotSent.
 func (p *Publisher[T]) encode(e *encoding, v *T, opts []MessageOption) error {
-	c := &p.core
+	return p.topic.encode(&p.core, e, v, opts)
+}
+
+// encode is that of a publisher to the topic.
+func (t *topicSpec[T]) encode(c *publisherCore, e *encoding, v *T, opts []MessageOption) error {
 	if c.closed.Load() {
 		return errClosedPublisher
 	}
 	if v == nil {
 		return errNilValue
 	}
-	body, err := p.topic.codec.Append(e.body[:0], v)
+	body, err := t.codec.Append(e.body[:0], v)
 	if err != nil {
 		return fmt.Errorf("%w: encode: %w", ErrNotSent, err)
 	}
 	e.body = body
-	if p.topic.key != nil || len(opts) > 0 {
+	if t.key != nil || len(opts) > 0 {
 		e.dressed = true
-		if p.topic.key != nil {
-			e.key = p.topic.key(e.key, v)
+		if t.key != nil {
+			e.key = t.key(e.key, v)
 		}
 		for i := range opts {
 			if err := opts[i].apply(e); err != nil {

@@ -108,6 +108,22 @@ type SettleFailed struct {
 	Err   error
 }
 
+// Committed is a transaction that was committed.
+type Committed struct {
+	Origin
+	Count int // messages that it settled
+	Sent  int // messages that it published, retries and dead letters included
+}
+
+// CommitFailed is a transaction that was not committed, or of which it is not known: see Err. All of its messages come
+// again.
+type CommitFailed struct {
+	Origin
+	Count int // messages that it had
+	Err   error
+	Next  time.Duration // how long the worker waits; 0 is not
+}
+
 // BrokerAway is a consumer that cannot receive. There is one until [BrokerBack], however long it takes.
 type BrokerAway struct {
 	Origin
@@ -208,6 +224,8 @@ func (e *Dropped) level() slog.Level      { return slog.LevelError }
 func (e *Released) level() slog.Level     { return slog.LevelDebug }
 func (e *MoveBlocked) level() slog.Level  { return slog.LevelWarn }
 func (e *SettleFailed) level() slog.Level { return slog.LevelWarn }
+func (e *Committed) level() slog.Level    { return slog.LevelDebug }
+func (e *CommitFailed) level() slog.Level { return slog.LevelWarn }
 func (e *BrokerAway) level() slog.Level   { return slog.LevelError }
 func (e *BrokerBack) level() slog.Level   { return slog.LevelInfo }
 func (e *Scaled) level() slog.Level       { return slog.LevelInfo }

@@ -12,6 +12,8 @@ func (e *Dropped) text() string      { return "message dropped" }
 func (e *Released) text() string     { return "messages released" }
 func (e *MoveBlocked) text() string  { return "copy refused, original kept" }
 func (e *SettleFailed) text() string { return "settlement failed" }
+func (e *Committed) text() string    { return "transaction committed" }
+func (e *CommitFailed) text() string { return "transaction failed" }
 func (e *BrokerAway) text() string   { return "broker away" }
 func (e *BrokerBack) text() string   { return "broker back" }
 func (e *Scaled) text() string       { return "consumer scaled" }
@@ -68,6 +70,14 @@ func (e *MoveBlocked) attrs() []slog.Attr {
 
 func (e *SettleFailed) attrs() []slog.Attr {
 	return errAttr([]slog.Attr{slog.Int("count", e.Count)}, e.Err)
+}
+
+func (e *Committed) attrs() []slog.Attr {
+	return []slog.Attr{slog.Int("count", e.Count), slog.Int("sent", e.Sent)}
+}
+
+func (e *CommitFailed) attrs() []slog.Attr {
+	return errAttr([]slog.Attr{slog.Int("count", e.Count), slog.Duration("next", e.Next)}, e.Err)
 }
 
 func (e *BrokerAway) attrs() []slog.Attr { return errAttr(nil, e.Err) }

@@ -11,17 +11,20 @@ import (
 	"github.com/wherryhq/wherry/mem"
 )
 
+// queues is a broker that has nothing else.
+type queues struct{ driver.Queuer }
+
 // A broker that was chosen at run time is asked for what a source needs. Where the type is known, the compiler asks.
 func ExampleNeed() {
-	var broker driver.Broker = mem.New(mem.Config{})
-	if _, err := wherry.Need[driver.Grouper](broker); err == nil {
-		fmt.Println("has groups")
+	var broker driver.Broker = queues{mem.New(mem.Config{})}
+	if _, err := wherry.Need[driver.Queuer](broker); err == nil {
+		fmt.Println("has queues")
 	}
 	_, err := wherry.Need[driver.Transactor](broker)
 	fmt.Println(errors.Is(err, errors.ErrUnsupported), err)
 	// Output:
-	// has groups
-	// true wherry: *mem.Broker is not a driver.Transactor: unsupported operation
+	// has queues
+	// true wherry: wherry_test.queues is not a driver.Transactor: unsupported operation
 }
 
 // With Verify nothing is created: what is missing is an error at start.

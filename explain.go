@@ -250,8 +250,13 @@ func (e *explainer) delivery() DeliveryExplanation {
 	}
 	d := DeliveryExplanation{Level: AtLeastOnce}
 	say := func(text string) { d.Because = append(d.Because, text) }
-	say("A message is settled after its outcome is known and, where it moves, after its copy is confirmed.")
+	if e.source.manner != transacted {
+		say("A message is settled after its outcome is known and, where it moves, after its copy is confirmed.")
+	}
 	switch reach := e.spec.dedup; {
+	case e.source.manner == transacted:
+		d.Level = Transactional
+		e.becauseTransactional(say)
 	case reach == DedupInProcess:
 		d.Level = DeduplicatedInProcess
 		say("Duplicates are found by marks in the memory of this process, which a crash forgets.")
@@ -307,5 +312,8 @@ func toldBy(o *outlet, recv driver.Receiver) driver.Description {
 		d.MaxHold = o.holder.MaxHold()
 	}
 	_, d.Revokes = recv.(driver.Revoker)
+	if tx, ok := recv.(*txReceiver); ok {
+		d.Info, d.Revokes = tx.recv.Info(), tx.revoker != nil
+	}
 	return d
 }

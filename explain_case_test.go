@@ -106,6 +106,17 @@ func TestExplainSaysWhatTheSuiteProves(t *testing.T) {
 			}
 		}
 	}
+	for _, d := range descriptions() {
+		for i, b := range []driver.Transactor{saidBroker{d: d}, inspected{saidBroker{d: d}}} {
+			queue, group := transactedOn(b)
+			for _, e := range queue.Consumers {
+				check(e, append(found(d, drivertest.Queue, i == 1), drivertest.Transact))
+			}
+			for _, e := range group.Consumers {
+				check(e, append(found(d, drivertest.Group, i == 1), drivertest.Transact))
+			}
+		}
+	}
 	for _, e := range orderedOn(mutePlain{}) {
 		for _, one := range e.Consumers {
 			check(one, nil)
@@ -118,6 +129,14 @@ func TestExplainSaysWhatTheSuiteProves(t *testing.T) {
 	if len(seen) < 30 {
 		t.Errorf("only %d cases are referred to: %v", len(seen), fmt.Sprint(seen))
 	}
+}
+
+// transactedOn explains consumers that work in transactions.
+func transactedOn(b driver.Transactor) (queue, group wherry.Explanation) {
+	spread := wherry.NewTopic("spread", codec.Text{}, wherry.Fanout("g"))
+	q, g := wherry.Transacted(b, texts("t")), wherry.GroupTransacted(b, "g", spread)
+	queue = wherry.Explain(wherry.Join(wherry.Consume(q, ackText), wherry.Consume(q, ackText, wherry.NoDeadLetters())))
+	return queue, wherry.Explain(wherry.Consume(g, ackText))
 }
 
 // ordering is a broker with sequences and broadcasts.

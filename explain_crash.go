@@ -19,6 +19,7 @@ const (
 	crashInHand   = "with its handler"
 	crashHandled  = "handled, not settled"
 	crashCopied   = "its retry is confirmed, the original not settled"
+	crashCommit   = "its transaction is being committed"
 	crashHeld     = "its retry waits"
 	crashBuried   = "its dead letter is confirmed, the original not settled"
 	crashDropped  = "given up, not settled"
@@ -54,13 +55,19 @@ func (e *explainer) crashesOfForgetful() {
 	}
 	e.crash(crashInHand, said("It is lost with the process; what its handler did so far is not taken back."))
 	e.crash(crashHandled, said("It is lost with the process after its work was done, and does not come again."))
-	if e.triesAgain() {
-		if !e.source.manner.keeps() {
-			e.crash(crashCopied, said("Both are lost."))
+	switch {
+	case e.source.manner == transacted:
+		e.crash(crashCommit, lost)
+		if e.triesAgain() {
+			e.crash(crashHeld, lost)
 		}
+	case e.triesAgain() && e.source.manner.keeps():
+		e.crash(crashHeld, lost)
+	case e.triesAgain():
+		e.crash(crashCopied, said("Both are lost."))
 		e.crash(crashHeld, lost)
 	}
-	if e.deadLetters() != "" {
+	if e.deadLetters() != "" && e.source.manner != transacted {
 		e.crash(crashBuried, said("Both are lost."))
 	}
 	e.crash(crashSettled, e.proven(factDone))
@@ -83,8 +90,12 @@ func (e *explainer) crashesOfLasting() {
 		e.crash(crashCollect, again("It comes again at the same attempt.")...)
 	}
 	e.crash(crashInHand, again("It comes again at the same attempt; what its handler did so far is done again.")...)
-	e.crash(crashHandled, again(e.repeats())...)
-	if e.spec.retry.MaxAttempts > 1 {
+	if e.source.manner == transacted {
+		e.crashesOfTransactions(again)
+	} else {
+		e.crash(crashHandled, again(e.repeats())...)
+	}
+	if e.spec.retry.MaxAttempts > 1 && e.source.manner != transacted {
 		e.crash(crashCopied, again("Both are there: the original comes again, and so does the retry, with one id.")...)
 	}
 	switch {
@@ -94,9 +105,11 @@ func (e *explainer) crashesOfLasting() {
 	default:
 		e.crash(crashHeld, said("It waits in its hold topic until a consumer runs that moves it on."), known(factHoldTopic))
 	}
-	if to := e.deadLetters(); to != "" {
+	switch to := e.deadLetters(); {
+	case to != "" && e.source.manner == transacted: // it is part of the transaction
+	case to != "":
 		e.crash(crashBuried, again("It comes again, and may be in "+to+" twice, with one id.")...)
-	} else {
+	default:
 		e.crash(crashDropped, again("It comes again and is handled once more before it is dropped.")...)
 	}
 	e.crash(crashSettled, e.proven(factDone))

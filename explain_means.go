@@ -67,6 +67,9 @@ func (s *sourceSpec) kind() Kind {
 
 // explainKind says what is said of one kind only. A new kind has a method here, a constant, and its place in sourceSpec.kind.
 func (e *explainer) explainKind() {
+	if e.source.manner == transacted {
+		e.explainTransactions()
+	}
 	switch e.kind {
 	case KindQueue:
 		e.explainQueue()
@@ -107,7 +110,11 @@ func (e *explainer) shared() {
 	if to := e.deadLetters(); to == "" {
 		e.means("dead letters", Absent, said("What is rejected or given up is dropped, with an event."))
 	} else {
-		says := []Statement{said("The copy to " + to + " is confirmed before the original is settled.")}
+		how := "The copy to " + to + " is confirmed before the original is settled."
+		if e.source.manner == transacted {
+			how = "The copy to " + to + " is part of the transaction that settles the original."
+		}
+		says := []Statement{said(how)}
 		if e.source.manner != sequenced || e.source.sequence.onFailure == Skip {
 			says = append(says, e.proven(factDeadLetter))
 		}

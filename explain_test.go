@@ -77,6 +77,10 @@ func TestExplainGolden(t *testing.T) {
 		"broadcast": func(b *mem.Broker) *wherry.Consumer {
 			return wherry.Consume(wherry.Broadcast(b, events), ackText)
 		},
+		"transacted": func(b *mem.Broker) *wherry.Consumer {
+			out := wherry.NewTxPublisher(texts("receipts"))
+			return wherry.Consume(wherry.Transacted(b, texts("payments"), wherry.Publishing(out)), ackText, wherry.Concurrency(4))
+		},
 		"dedup": func(b *mem.Broker) *wherry.Consumer {
 			return wherry.Consume(wherry.Queue(b, texts("payments")), ackText,
 				middleware.Dedup(middleware.NewMemoryStore(0), middleware.DedupConfig{}))
@@ -140,6 +144,11 @@ func (mutePlain) OpenBroadcast(context.Context, driver.Source) (driver.Receiver,
 func (mutePlain) OpenGroup(context.Context, driver.Source) (driver.Receiver, error) {
 	return nil, errors.ErrUnsupported
 }
+
+func (mutePlain) OpenTransacted(context.Context, driver.Source) (driver.TxReceiver, error) {
+	return nil, errors.ErrUnsupported
+}
+
 func (mutePlain) Close(context.Context) error { return nil }
 
 // inspected can say how much waits.
@@ -371,4 +380,13 @@ func TestExplainJSON(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Equal(t, out.String(), e.String())
 	assert.Equal(t, int(n), out.Len())
+}
+
+func TestExplainTransactions(t *testing.T) {
+	t.Parallel()
+	c := wherry.Consume(wherry.Transacted(newMem(t), orders), ack)
+	e := wherry.Explain(c).Consumers[0]
+	if e.Delivery.Level != wherry.Transactional || !strings.Contains(wherry.Explain(c).String(), "its transaction is being committed") {
+		t.Errorf("%s", wherry.Explain(c))
+	}
 }

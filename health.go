@@ -212,6 +212,9 @@ func (h *healthState) snapshot(r *running) Health {
 func (r *running) blockedMoves() (cause, detail string) {
 	var causes, details []string
 	for _, w := range r.crew.now() {
+		if cause, why := w.tx.stuck(); cause != "" {
+			causes, details = append(causes, cause), append(details, why)
+		}
 		for _, m := range w.moversNow() {
 			if n, err := m.blocked(); err != nil {
 				causes = append(causes, fmt.Sprintf("cannot publish to %s: %d kept", m.out.target.Topic.Name, n))

@@ -78,6 +78,13 @@ func (w *worker) handOverDone(l *lane, batch []*driver.Delivery) {
 
 // moveLocked hands moves to their movers, those of one mover together.
 func (w *worker) moveLocked(ms []*move) {
+	if w.tx != nil {
+		w.tx.move(ms)
+		for _, m := range ms {
+			w.settleLocked(driver.Settlement{Delivery: m.d, Verdict: driver.Done})
+		}
+		return
+	}
 	for _, out := range [...]*outlet{w.r.retries, w.r.dead} {
 		var own []*move
 		for _, m := range ms {

@@ -19,6 +19,8 @@ type (
 	SequenceOption interface{ applySequence(s *sourceSpec) }
 	// BroadcastOption fits [Broadcast].
 	BroadcastOption interface{ applyBroadcast(s *sourceSpec) }
+	// TxOption fits [Transacted] and [GroupTransacted].
+	TxOption interface{ applyTx(s *sourceSpec) }
 	// ConsumeOption fits [Consume].
 	ConsumeOption interface{ applyConsume(c *consumeSpec) }
 	// BatchOption fits [ConsumeBatch].
@@ -35,6 +37,7 @@ type (
 		SourceOption
 		SequenceOption
 		BroadcastOption
+		TxOption
 		RedriveOption
 	}
 	// PolicyOption fits topics and consumers. A consumer's replaces its topic's.

@@ -124,7 +124,17 @@ func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opt
 
 func (c *publisherCore) open(out *outlet) {
 	c.out = out
-	if most := out.limits.MaxRecord; most > 0 {
+	c.limit()
+	c.prefix = rand.Uint64()
+	c.pool.New = func() any { return c.newEncoding() }
+	if limits := out.limits; limits.Batch > 1 {
+		c.join = newJoiner(out.deliver, limits, c.spec.timeout)
+	}
+}
+
+// limit sets the limits, by options and by the broker.
+func (c *publisherCore) limit() {
+	if most := c.out.limits.MaxRecord; most > 0 {
 		c.maxRecord = most - min(controlReserve, most/2) // a broker with tiny records still carries some
 	}
 	c.maxBody = c.spec.bodyLimit
@@ -132,11 +142,6 @@ func (c *publisherCore) open(out *outlet) {
 		c.maxBody = min(c.maxBody, c.maxRecord)
 	}
 	c.clock.exact = c.spec.exactTime
-	c.prefix = rand.Uint64()
-	c.pool.New = func() any { return c.newEncoding() }
-	if limits := out.limits; limits.Batch > 1 {
-		c.join = newJoiner(out.deliver, limits, c.spec.timeout)
-	}
 }
 
 // Publish encodes v and returns nil when the broker has the message. Its error matches [ErrNotSent] when the broker

@@ -39,6 +39,9 @@ func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.S
 		if len(c.spec.middleware) > 0 || c.spec.workers > 1 || c.spec.scale != nil || c.spec.concurrency > 1 {
 			c.spec.failf("Pull has one loop and no handler: no workers, concurrency or middleware")
 		}
+		if c.source.manner == transacted {
+			c.spec.failf("Pull does not fit transactions, whose publishers need a handler: use Consume")
+		}
 		c.spec.fill(c.source)
 		err := c.mistakes()
 		if err == nil {

@@ -28,6 +28,7 @@ type running struct {
 	retries *outlet // back to the source: the topic, or the group alone
 	dead    *outlet // nil without dead letters
 	holds   *holdConsumer
+	outputs map[any]*publisherCore // of transactions
 
 	// patience ends before the intake: from then on a batch is full with what is there.
 	patience context.Context //nolint:containedctx // A phase of the run, which outlives every call.
@@ -69,6 +70,9 @@ func (r *running) open(ctx context.Context) error {
 	}
 	back := driver.Target{Topic: c.source.topic.driver(), Group: c.source.group, Topology: c.source.topology}
 	if r.retries, err = openOutlet(ctx, c.source.broker, back); err != nil {
+		return err
+	}
+	if err := r.openOutputs(ctx); err != nil {
 		return err
 	}
 	if err := r.openHolds(ctx); err != nil {
@@ -268,6 +272,7 @@ func (r *running) close() {
 				_ = o.close(ctx)
 			}
 		}
+		r.closeOutputs(ctx)
 		r.clock.close()
 	})
 }

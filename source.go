@@ -10,7 +10,7 @@ import (
 )
 
 // A Source is where the messages of a consumer come from: a topic on a broker, in one of the broker's manners. It is made
-// by [Queue], [Group], [Sequence], [GroupSequence] or [Broadcast] and opened by what consumes it. The zero Source is refused at start.
+// by [Queue], [Group], [Sequence], [GroupSequence], [Broadcast], [Transacted] or [GroupTransacted] and opened by what consumes it. The zero Source is refused at start.
 type Source[T any] struct {
 	spec  *sourceSpec
 	topic *topicSpec[T]
@@ -26,6 +26,7 @@ type sourceSpec struct {
 	manner   manner
 	sequence sequenceSpec    // of a sequence
 	from     driver.Position // of a broadcast
+	tx       txSpec          // of transactions
 	errs     []error
 }
 
@@ -36,10 +37,11 @@ const (
 	competing    manner = iota // each goes to one consumer, and a retry is a copy that any of them may get
 	sequenced                  // in order by key
 	broadcasting               // each goes to every reader
+	transacted                 // as competing, settled with what is published in one act
 )
 
 // keeps tells that what fails stays with its consumer until it is done.
-func (m manner) keeps() bool { return m != competing }
+func (m manner) keeps() bool { return m == sequenced || m == broadcasting }
 
 func (s *sourceSpec) failf(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
@@ -124,6 +126,7 @@ func (o topologyOption) applyPublish(p *publishSpec)  { p.topology = driver.Topo
 func (o topologyOption) applySource(s *sourceSpec)    { s.topology = driver.Topology(o) }
 func (o topologyOption) applySequence(s *sourceSpec)  { s.topology = driver.Topology(o) }
 func (o topologyOption) applyBroadcast(s *sourceSpec) { s.topology = driver.Topology(o) }
+func (o topologyOption) applyTx(s *sourceSpec)        { s.topology = driver.Topology(o) }
 func (o topologyOption) applyRedrive(r *redriveSpec)  { r.topology = driver.Topology(o) }
 
 // Need returns b as the ability A, for a broker that was chosen at run time. Its error names broker and ability and

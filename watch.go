@@ -119,7 +119,11 @@ func (r *running) work() (held int, handled uint64, oldest *lane) {
 		w.mu.Lock()
 		w.recallAllLocked()
 		held += w.unsettled
-		handled += w.handled
+		if w.tx != nil {
+			handled += w.tx.committed() // what is handled again and again is no progress
+		} else {
+			handled += w.handled
+		}
 		for _, l := range w.lanes {
 			if l.started != 0 && (since == 0 || l.started < since) {
 				since, oldest = l.started, l

@@ -74,7 +74,8 @@ type worker struct {
 	movers  [2]*mover
 	tenures tenures
 	leases  leases
-	seq     *sequencer // in place of the buffer where what fails is kept; else nil
+	tx      *txReceiver // that recv is, of transactions; else nil
+	seq     *sequencer  // in place of the buffer where what fails is kept; else nil
 }
 
 func newWorker(r *running, recv driver.Receiver) *worker {
@@ -91,6 +92,9 @@ func newWorker(r *running, recv driver.Receiver) *worker {
 		w.window = 1
 	}
 	w.extender, _ = recv.(driver.Extender)
+	if w.tx, _ = recv.(*txReceiver); w.tx != nil {
+		w.tx.w = w
+	}
 	w.leases.init(w)
 	return w
 }

@@ -63,28 +63,6 @@ type GroupSequencer interface {
 	OpenGroupSequence(ctx context.Context, s Source) (Receiver, error)
 }
 
-// A Transactor settles what it received and sends what follows from it in one atomic act.
-type Transactor interface {
-	Broker
-	OpenTransacted(ctx context.Context, s Source) (TxReceiver, error)
-}
-
-// A TxReceiver receives inside transactions. One goroutine uses it.
-type TxReceiver interface {
-	// Next appends deliveries to dst, up to its capacity, and opens the transaction that will settle them. Nothing
-	// more is received until that transaction was committed or aborted.
-	Next(ctx context.Context, dst []*Delivery) ([]*Delivery, Tx, error)
-	Close(ctx context.Context) error
-}
-
-// A Tx settles exactly the deliveries that were given to Commit; the others of its Next come again.
-type Tx interface {
-	// Send adds records to the transaction. The bytes are the driver's until Send returns.
-	Send(ctx context.Context, t Target, batch []Record) error
-	Commit(ctx context.Context, done []Settlement) error
-	Abort(ctx context.Context) error
-}
-
 // An Inspector can say how much waits. Its answer is a snapshot and may be late.
 type Inspector interface {
 	// Depth reports on what the source's consumers would receive. Fields that the broker does not know are -1.

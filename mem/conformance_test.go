@@ -33,6 +33,11 @@ func harness(cfg mem.Config, cut mem.Cut, grace time.Duration) drivertest.Harnes
 					tb.Fatal(err)
 				}
 			}
+			h.RevokeTx = func(tb testing.TB, r driver.TxReceiver) {
+				if err := b.Faults().RevokeReceiver(r, grace); err != nil {
+					tb.Fatal(err)
+				}
+			}
 		},
 	}
 }

@@ -27,14 +27,19 @@ func (f *Faults) Revoke(topic string, grace time.Duration) int {
 	return told
 }
 
-// RevokeReceiver is [Faults.Revoke] for one receiver of this broker and all its topics. A closed one has no tenure to end.
-func (f *Faults) RevokeReceiver(r driver.Receiver, grace time.Duration) error {
+// RevokeReceiver is [Faults.Revoke] for one [driver.Receiver] or [driver.TxReceiver] of this broker and all its topics. A
+// closed one has no tenure to end.
+func (f *Faults) RevokeReceiver(r interface{ Info() driver.Info }, grace time.Duration) error {
 	var one *receiver
 	switch r := r.(type) {
 	case *receiver:
 		one = r
 	case leased:
 		one = r.receiver
+	case *txReceiver:
+		one = r.r
+	case leasedTx:
+		one = r.r
 	default:
 		return fmt.Errorf("mem: a %T is no receiver of this broker", r)
 	}

@@ -15,12 +15,14 @@ type waitlist struct {
 	grantedBytes int
 }
 
-// A blocked send waits for room for one record in one queue.
+// A blocked send waits for room in one queue, for one record, or for all that a transaction sends there.
 type blocked struct {
 	q    *queue
 	s    *sender
 	size int
-	wake chan struct{} // holds one value
+	// count is the number of records: more than one for a transaction, which comes in as a whole.
+	count int
+	wake  chan struct{} // holds one value
 
 	prev, next *blocked
 	in         bool  // let in: room is set aside
@@ -39,7 +41,7 @@ func (q *queue) block(s *sender, size int) *blocked {
 	} else {
 		w = &blocked{q: q, wake: make(chan struct{}, 1)}
 	}
-	w.s, w.size, w.in, w.err = s, size, false, nil
+	w.s, w.size, w.count, w.in, w.err = s, size, 1, false, nil
 	w.prev = l.last
 	if l.last == nil {
 		l.first = w
@@ -68,10 +70,10 @@ func (l *waitlist) remove(w *blocked) {
 func (q *queue) admit() {
 	l := &q.room
 	most := q.b.cfg.bound(driver.Main)
-	for l.first != nil && q.fits(l.first.size, most) {
+	for l.first != nil && q.fitsAll(l.first.count, l.first.size, most, true) {
 		w := l.first
 		l.remove(w)
-		q.beside++
+		q.beside += w.count
 		l.grantedBytes += w.size
 		w.in = true
 		w.wake <- struct{}{}
@@ -80,7 +82,7 @@ func (q *queue) admit() {
 
 // claim gives back the room that was set aside for w, whose sender takes it under the same lock or leaves it.
 func (q *queue) claim(w *blocked) {
-	q.beside--
+	q.beside -= w.count
 	q.room.grantedBytes -= w.size
 	q.room.keep(w)
 }

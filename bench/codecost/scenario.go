@@ -90,6 +90,7 @@ func Scenarios() []Scenario {
 		bytesScenario("publish-all", "publish-all", "publish"),
 		bytesScenario("batch", "batch", "consume"),
 		bytesScenario("sequence", "sequence", "consume"),
+		bytesScenario("transaction", "transaction", "batch"),
 		bytesScenario("reply", "reply", "consume"),
 		bytesScenario("redelivery", "redelivery", "live"),
 		bytesScenario("consume-4", "consume", "consume").concurrent(4),

@@ -13,6 +13,7 @@ type broker interface {
 	driver.Grouper
 	driver.Sequencer
 	driver.Broadcaster
+	driver.Transactor
 }
 
 // An opener opens the broker of a run, which has that many messages at most.

@@ -24,7 +24,7 @@ func shapeOf(s *matrix.Spec) shape {
 		return shape{s.Workers, max(1, s.Consumers/s.Workers)}
 	case s.Flow == matrix.Broadcast:
 		return shape{1, 1} // of each reader
-	case s.Flow == matrix.Batch || s.Flow == matrix.Group:
+	case s.Flow == matrix.Batch || s.Flow == matrix.Group || s.Flow == matrix.Transaction:
 		return shape{s.Consumers, 1} // a worker handles one batch at a time, and is one member of a group
 	default:
 		return shape{1, s.Consumers}

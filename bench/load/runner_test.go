@@ -303,7 +303,7 @@ func TestLevers(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if e := rows[0].Extra; e == nil || e.StopNS != 5 || e.BusiestShare != 0.27 {
+	if e := rows[0].Extra; e == nil || e.StopNS != 5 || e.BusiestShare != 0.26 {
 		t.Errorf("got %+v", e)
 	}
 	stops := 0

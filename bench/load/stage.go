@@ -76,6 +76,8 @@ func sourceOf[T any](s *stage, b *body[T], c wherry.Codec[T]) wherry.Source[T] {
 		return wherry.Group(s.relay, groupName, topicOf(s, b, c))
 	case matrix.Sequence:
 		return wherry.Sequence(s.relay, keyedOf(b, c))
+	case matrix.Transaction:
+		return wherry.Transacted(s.relay, topicOf(s, b, c), wherry.TxAtMost(s.spec.BatchSize, patience))
 	default:
 		return wherry.Queue(s.relay, topicOf(s, b, c))
 	}

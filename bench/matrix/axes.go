@@ -32,6 +32,7 @@ const (
 	DeadLetter   = "dead-letter"   // the dead letters of a topic
 	Sequence     = "sequence"      // in order by key
 	Broadcast    = "broadcast"     // every reader gets everything
+	Transaction  = "transaction"   // handlers of single messages that are settled together, in transactions
 	Pipeline     = "pipeline"      // steps of a flow
 	Notes        = "ledger"        // of the harness
 )

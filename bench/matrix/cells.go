@@ -27,7 +27,7 @@ func Levers(b Backend) []Spec {
 			for _, prefetch := range prefetches {
 				s := b.drain(Parallel, middle, 4, JSON)
 				s.Workers, s.Prefetch, s.Handler, s.RoundTrip, s.Turn = 4, prefetch, handler, trip, turn
-				s.Rounds = rounds(Parallel, handler)
+				s.Rounds = fewRounds
 				if trip > 0 {
 					s.Variant = fmt.Sprintf("round-trip=+%v", trip)
 					s.remark(remarkTrip)
@@ -42,7 +42,20 @@ func Levers(b Backend) []Spec {
 		specs = append(specs, s)
 	}
 	specs = append(specs, calls(b)...)
-	return append(specs, poisoned(b)...)
+	specs = append(specs, poisoned(b)...)
+	return append(specs, transactions(b)...)
+}
+
+// transactions are the same messages handled one by one, in batches, and one by one in transactions of as many as a batch has.
+// Nothing is decoded or published, so that what the transaction costs is all that differs.
+func transactions(b Backend) []Spec {
+	var specs []Spec
+	for _, flow := range []string{Parallel, Batch, Transaction} {
+		s := b.drain(flow, small, 1, BytesView)
+		s.Turn, s.Rounds = "transactions", drainRounds
+		specs = append(specs, s)
+	}
+	return specs
 }
 
 // calls are single messages and batches of one handler at a time, each of whose calls takes a while.
@@ -155,6 +168,9 @@ func (b *Backend) drain(flow string, payload, n int, codec string) Spec {
 	case Batch:
 		s.BatchSize, s.BatchAge = BatchSize, BatchAge
 		s.remark(remarkLast)
+	case Transaction:
+		s.BatchSize = BatchSize
+		s.remark(remarkTransaction)
 	case Publish:
 		s.remark(remarkPublishers)
 	case PublishBatch:
@@ -204,7 +220,7 @@ func ladders() []Spec {
 	return specs
 }
 
-// Ratios are the comparisons of specs with the Go channels beside them, of flows, of a poisoned key with none, and of codecs,
+// Ratios are the comparisons of specs with the Go channels beside them, of flows, of transactions, of a poisoned key with none, and of codecs,
 // without their values, which [document.Part.Derive] fills in.
 func Ratios(specs []Spec) []document.Ratio {
 	has := make(map[document.Cell]bool, len(specs))
@@ -232,6 +248,13 @@ func Ratios(specs []Spec) []document.Ratio {
 			to = of
 			to.Flow = Parallel
 			add(of, to)
+		}
+		if of.Flow == Transaction {
+			to = of
+			for _, flow := range []string{Batch, Parallel} {
+				to.Flow = flow
+				add(of, to)
+			}
 		}
 		if of.Variant == PoisonedKey {
 			to = of

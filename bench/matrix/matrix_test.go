@@ -116,6 +116,7 @@ func TestRatiosOfLevers(t *testing.T) {
 	want := []string{
 		"batch  bytesview 1 over parallel", "batch  json 1 over parallel",
 		"sequence  bytesview 4 over parallel", "sequence poisoned-key bytesview 4 over sequence",
+		"batch  bytesview 1 over parallel", "transaction  bytesview 1 over batch", "transaction  bytesview 1 over parallel",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -96,6 +96,9 @@ func leversOf(k *document.Backend) []*lever {
 		for i := range k.Levers.Rows {
 			g.order(&k.Levers.Rows[i])
 		}
+		for i := range k.Levers.Rows {
+			g.transactions(&k.Levers.Rows[i])
+		}
 	}
 	return g.all
 }
@@ -150,7 +153,7 @@ func (g *grouped) calls(r *document.Row) {
 
 // order takes sequences beside messages in any order, and with a key that fails.
 func (g *grouped) order(r *document.Row) {
-	if r.Prefetch > 0 || r.Workers > 0 || r.Handler != matrix.Zero {
+	if r.Prefetch > 0 || r.Workers > 0 || r.Handler != matrix.Zero || r.Consumers == 1 {
 		return
 	}
 	name := "any"
@@ -162,6 +165,16 @@ func (g *grouped) order(r *document.Row) {
 	}
 	g.add("order of keys", "order", name, r, cpuColumn, peakColumn)
 	g.of["order of keys"].costs = true
+}
+
+// transactions takes what is handled one by one, in batches and in transactions.
+func (g *grouped) transactions(r *document.Row) {
+	if r.Prefetch > 0 || r.Workers > 0 || r.Handler != matrix.Zero || r.Consumers != 1 {
+		return
+	}
+	const title = "transactions"
+	g.add(title, "flow", r.Flow, r, cpuColumn, peakColumn)
+	g.of[title].costs = true
 }
 
 // handlerText is what a handler does.

@@ -19,7 +19,7 @@ func TestLeversPageHasEveryLever(t *testing.T) {
 		"## mem: prefetch, the handler does nothing", "## mem: prefetch, the handler does nothing, round trip +1ms",
 		"## mem: prefetch, the handler waits 10 ms", "## mem: prefetch, the handler waits 10 ms, round trip +1ms",
 		"## mem: workers and concurrency", "## mem: batches, each call of the handler takes 50 µs, bytesview",
-		"## mem: batches, each call of the handler takes 50 µs, json", "## mem: order of keys",
+		"## mem: batches, each call of the handler takes 50 µs, json", "## mem: order of keys", "## mem: transactions",
 	} {
 		if n := strings.Count(page, title+"\n"); n != 1 {
 			t.Errorf("%q is there %d times", title, n)

@@ -30,9 +30,9 @@ func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{
 		topologyCases(), sendCases(), acceptCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
-		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(),
+		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(), transactFaultCases(),
 		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), describeCases(), foreignCases(), faultCases(), loadCases(),
-		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(), engineSequenceCases(),
+		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(), engineSequenceCases(), engineTransactCases(),
 	} {
 		for _, c := range group {
 			all = append(all, c.instances()...)

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -30,13 +31,30 @@ func transactCases() []Case {
 			Sentence: "A transaction that is open when its receiver closes is aborted.",
 			Needs:    needs, Run: closeAborts,
 		},
+		{
+			Name:     "transact/over",
+			Sentence: "Next waits for nobody: while a transaction is open it is an error, and a transaction that is over commits nothing.",
+			Needs:    needs, Run: oneAtATime,
+		},
+		{
+			Name:     "transact/due",
+			Sentence: "A record that is sent in a transaction arrives when it is due, and never earlier.",
+			Needs:    append(needs, Hold), Run: sendsDue,
+		},
+		{
+			Name:     "transact/group",
+			Sentence: "A member of a group settles for its group alone, in transactions too.",
+			Needs:    append(needs, Group), Run: commitsForGroup,
+		},
 	}
 }
 
-// A transacted receiver is a driver.TxReceiver with bounded calls.
+// A transacted receiver is a driver.TxReceiver with bounded calls. What it was not told to settle must stay as it is.
 type transacted struct {
-	t *T
-	r driver.TxReceiver
+	t    *T
+	r    driver.TxReceiver
+	held []held // of the transaction that was opened last
+	left []held // what transactions before it did not settle
 }
 
 func (l *line) transacted() *transacted {
@@ -51,8 +69,18 @@ func (l *line) transacted() *transacted {
 		t.Fatalf("OpenTransacted: %v", err)
 	}
 	x := &transacted{t: t, r: r}
+	t.Cleanup(x.unchanged)
 	t.Cleanup(x.close)
 	return x
+}
+
+// unchanged looks at the memory of what was not settled.
+func (x *transacted) unchanged() {
+	for _, h := range slices.Concat(x.left, x.held) {
+		if what := h.changed(); what != "" {
+			x.t.Errorf("delivery %s was not settled and has changed: %s", h.copy.ID, what)
+		}
+	}
 }
 
 func (x *transacted) close() { x.t.closing("TxReceiver.Close", x.r.Close) }
@@ -67,6 +95,10 @@ func (x *transacted) next(n int) ([]*driver.Delivery, driver.Tx) {
 		if err != nil || len(ds) == n {
 			if err != nil {
 				t.Fatalf("Next: %v", err)
+			}
+			x.left, x.held = append(x.left, x.held...), nil
+			for _, d := range ds {
+				x.held = append(x.held, hold(d))
 			}
 			return ds, tx
 		}
@@ -86,6 +118,7 @@ func (x *transacted) send(tx driver.Tx, to driver.Target, records ...driver.Reco
 }
 
 func (x *transacted) commit(tx driver.Tx, ds ...*driver.Delivery) {
+	x.held = slices.DeleteFunc(x.held, func(h held) bool { return slices.Contains(ds, h.d) })
 	if err := tx.Commit(x.t.soon(), settlements(driver.Done, ds...)); err != nil {
 		x.t.Fatalf("Commit: %v", err)
 	}
@@ -155,5 +188,59 @@ func closeAborts(t *T) {
 	x.close()
 	out.empty()
 	r := l.receiver()
+	r.done(r.expect(records...)...)
+}
+
+func oneAtATime(t *T) {
+	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
+	records := t.batch(2)
+	l.send(records...)
+	x := l.transacted()
+	ds, tx := x.next(2)
+	if more, _, err := x.r.Next(t.soon(), make([]*driver.Delivery, 0, 1)); err == nil || len(more) > 0 {
+		t.Errorf("Next while a transaction is open brought %d deliveries and %v, want an error", len(more), err)
+	}
+	x.commit(tx, ds...)
+	if err := tx.Send(t.soon(), out.target(), t.batch(1)); err == nil {
+		t.Error("Send in a transaction that is over returned nil")
+	}
+	if err := tx.Commit(t.soon(), nil); err == nil {
+		t.Error("Commit of a transaction that is over returned nil")
+	}
+	x.abort(tx)
+	x.close()
+	out.empty()
+	l.empty()
+}
+
+func sendsDue(t *T) {
+	l, out := t.lineOf(queueKind), t.lineOf(queueKind)
+	l.send(t.record())
+	reader := out.receiver()
+	x := l.transacted()
+	ds, tx := x.next(1)
+	late := t.record()
+	due := time.Now().Add(t.h.Quiet)
+	late.Due = driver.StampOf(due)
+	x.send(tx, out.target(), late)
+	x.commit(tx, ds...)
+	got := reader.expect(late)
+	if now := time.Now(); now.Before(due) {
+		t.Errorf("it came %v before it was due", due.Sub(now))
+	}
+	reader.done(got...)
+}
+
+func commitsForGroup(t *T) {
+	l := t.lineOf(groupKind)
+	other := l.of("other")
+	r := other.receiver()
+	records := t.batch(2)
+	l.send(records...)
+	x := l.transacted()
+	ds, tx := x.next(2)
+	x.commit(tx, ds...)
+	x.close()
+	l.empty()
 	r.done(r.expect(records...)...)
 }

@@ -16,7 +16,7 @@ import (
 // A Harness is a backend under test. Only Open or Setup is needed; every other zero value is a default or, for the
 // hooks, something that the harness cannot do.
 //
-// The hooks are Inject, Cut, Restart, Wipe and Revoke. A case that needs a hook which is nil fails, unless Lacks says why.
+// The hooks are Inject, Cut, Restart, Wipe, Revoke and RevokeTx. A case that needs a hook which is nil fails, unless Lacks says why.
 type Harness struct {
 	// Open returns a connection of its own to the broker under test; the suite closes it. All calls with one tb reach
 	// the same broker. It may be called concurrently.
@@ -56,6 +56,8 @@ type Harness struct {
 	// Revoke ends the tenures that r holds as the broker would of its own accord, by a rebalance or an expired lease,
 	// and returns when r has been told or will be.
 	Revoke func(tb testing.TB, r driver.Receiver)
+	// RevokeTx is Revoke for a receiver of transactions.
+	RevokeTx func(tb testing.TB, r driver.TxReceiver)
 
 	// Lacks gives, for the name of a hook or of a case, the reason why it is missing here. What it names is not run;
 	// the reason is logged, and counted in the summary. An entry for something that does not exist, or that the
@@ -65,20 +67,22 @@ type Harness struct {
 
 // The hooks' names, as [Case.Hooks] and [Harness.Lacks] use them.
 const (
-	HookInject  = "Inject"
-	HookCut     = "Cut"
-	HookRestart = "Restart"
-	HookWipe    = "Wipe"
-	HookRevoke  = "Revoke"
+	HookInject   = "Inject"
+	HookCut      = "Cut"
+	HookRestart  = "Restart"
+	HookWipe     = "Wipe"
+	HookRevoke   = "Revoke"
+	HookRevokeTx = "RevokeTx"
 )
 
 func (h *Harness) hooks() map[string]bool {
 	return map[string]bool{
-		HookInject:  h.Inject != nil,
-		HookCut:     h.Cut != nil,
-		HookRestart: h.Restart != nil,
-		HookWipe:    h.Wipe != nil,
-		HookRevoke:  h.Revoke != nil,
+		HookInject:   h.Inject != nil,
+		HookCut:      h.Cut != nil,
+		HookRestart:  h.Restart != nil,
+		HookWipe:     h.Wipe != nil,
+		HookRevoke:   h.Revoke != nil,
+		HookRevokeTx: h.RevokeTx != nil,
 	}
 }
 

@@ -15,7 +15,7 @@ func TestRunOwnCases(t *testing.T) { //nolint:tparallel // Run makes its sub-tes
 	h := broken{}.harness()
 	h.Lacks = map[string]string{
 		HookCut: "no fault switches here", HookRevoke: "no fault switches here", HookInject: "no fault switches here",
-		HookWipe: "no fault switches here",
+		HookWipe: "no fault switches here", HookRevokeTx: "no fault switches here",
 	}
 	ran := 0
 	own := Case{
@@ -29,7 +29,7 @@ func TestRunOwnCases(t *testing.T) { //nolint:tparallel // Run makes its sub-tes
 		},
 	}
 	other := own
-	other.Name, other.Needs = "own/other", []Ability{Transact}
+	other.Name, other.Needs = "own/other", []Ability{Durable}
 	t.Cleanup(func() {
 		if ran != 1 {
 			t.Errorf("the own case ran %d times, the one that needs what the broker lacks included; want 1", ran)
@@ -46,12 +46,12 @@ func TestRunCase(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	found := Find(t, broken{}.harness())
-	for _, a := range []Ability{Queue, Group, Broadcast, Sequence, GroupSequence, Hold, Bounded, Revoke, Waiting, Share, Delay, Inspect, Declare} {
+	for _, a := range []Ability{Queue, Group, Broadcast, Sequence, GroupSequence, Transact, Hold, Bounded, Revoke, Waiting, Share, Delay, Inspect, Declare} {
 		if !slices.Contains(found, a) {
 			t.Errorf("%s was not found in %v", a, found)
 		}
 	}
-	for _, a := range []Ability{Transact, Lease, Durable} {
+	for _, a := range []Ability{Lease, Durable} {
 		if slices.Contains(found, a) {
 			t.Errorf("%s was found, and is not there", a)
 		}

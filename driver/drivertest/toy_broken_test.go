@@ -93,7 +93,7 @@ func toyHarness(wrong toyFault) Harness {
 		},
 		Lacks: map[string]string{
 			HookInject: "tried with the in-process broker", HookRevoke: "tried with the in-process broker",
-			HookWipe: "tried with the in-process broker",
+			HookWipe: "tried with the in-process broker", HookRevokeTx: "tried with the in-process broker",
 		},
 	}
 }
@@ -119,6 +119,8 @@ func TestBrokenToys(t *testing.T) {
 		"commits what was not given":  {wrong: commitsAll, want: []string{"transact/exactly"}},
 		"sends before the commit":     {wrong: sendsAtOnce, want: []string{"transact/atomic", "transact/abort", "transact/close"}},
 		"settles what it should free": {wrong: forgetsOnAbort, want: []string{"transact/abort"}},
+		"settles what it can":         {wrong: commitsStrangers, want: []string{"transact/foreign"}},
+		"uses memory again":           {wrong: reusesOnAbort, want: []string{"transact/keeps-memory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,15 +29,17 @@ type toy struct {
 type toyFault int
 
 const (
-	sound           toyFault = iota
-	sharesKeys               // two receivers of a sequence at work at once
-	reversesLeases           // and what their leases give back comes in reverse
-	requeuesLast             // and what they give back comes behind what is new
-	waitsForReaders          // a sender waits for the slowest broadcast reader
-	fixesNowLate             // a broadcast's now is the first Receive
-	commitsAll               // a transaction settles whatever it received
-	sendsAtOnce              // a transaction sends before its commit
-	forgetsOnAbort           // an abort settles
+	sound            toyFault = iota
+	sharesKeys                // two receivers of a sequence at work at once
+	reversesLeases            // and what their leases give back comes in reverse
+	requeuesLast              // and what they give back comes behind what is new
+	waitsForReaders           // a sender waits for the slowest broadcast reader
+	fixesNowLate              // a broadcast's now is the first Receive
+	commitsAll                // a transaction settles whatever it received
+	sendsAtOnce               // a transaction sends before its commit
+	forgetsOnAbort            // an abort settles
+	commitsStrangers          // a commit settles what is of its transaction, whatever else it is given
+	reusesOnAbort             // what an abort gives back comes again in the same memory
 )
 
 type sentRecord struct {
@@ -54,7 +56,7 @@ func newToy(wrong toyFault) *toy {
 		cfg.Weak.RequeueBehindNew = true
 	case waitsForReaders:
 		cfg.MaxMessages = prefetch
-	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort:
+	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort, commitsStrangers, reusesOnAbort:
 	}
 	return &toy{wrong: wrong, Broker: mem.New(cfg), history: map[string][]sentRecord{}, turns: map[string]chan struct{}{}}
 }
@@ -205,20 +207,42 @@ func (r *turnReceiver) Close(ctx context.Context) error {
 }
 
 func (b *toy) OpenTransacted(ctx context.Context, s driver.Source) (driver.TxReceiver, error) {
-	r, err := b.OpenQueue(ctx, s)
+	open := b.OpenQueue
+	if s.Group != "" {
+		open = b.OpenGroup
+	}
+	r, err := open(ctx, s)
 	return &toyTxReceiver{r: r, b: b}, err
 }
 
 type toyTxReceiver struct {
-	r driver.Receiver
-	b *toy
+	r    driver.Receiver
+	b    *toy
+	open *toyTx
 }
 
+var errToyTx = errors.New("no transaction, or another, is open")
+
 func (x *toyTxReceiver) Next(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, driver.Tx, error) {
+	if x.open != nil {
+		return dst, nil, errToyTx
+	}
 	n := len(dst)
 	dst, err := x.r.Receive(ctx, dst)
-	return dst, &toyTx{x: x, in: slices.Clone(dst[n:])}, err
+	if len(dst) == n {
+		return dst, nil, err
+	}
+	if x.b.wrong != reusesOnAbort {
+		for i, d := range dst[n:] {
+			own := hold(d).copy
+			dst[n+i] = &own
+		}
+	}
+	x.open = &toyTx{x: x, in: slices.Clone(dst[n:])}
+	return dst, x.open, err
 }
+
+func (x *toyTxReceiver) Info() driver.Info { return x.r.Info() }
 
 func (x *toyTxReceiver) Close(ctx context.Context) error { return x.r.Close(ctx) }
 
@@ -230,6 +254,9 @@ type toyTx struct {
 }
 
 func (t *toyTx) Send(ctx context.Context, to driver.Target, batch []driver.Record) error {
+	if t.x.open != t {
+		return errToyTx
+	}
 	if t.x.b.wrong == sendsAtOnce {
 		return t.x.b.sendTo(ctx, to, batch)
 	}
@@ -240,6 +267,15 @@ func (t *toyTx) Send(ctx context.Context, to driver.Target, batch []driver.Recor
 }
 
 func (t *toyTx) Commit(ctx context.Context, done []driver.Settlement) error {
+	if t.x.open != t {
+		return errToyTx
+	}
+	t.x.open = nil
+	for _, s := range done {
+		if !slices.Contains(t.in, s.Delivery) && t.x.b.wrong != commitsStrangers {
+			return errors.Join(driver.ErrRevoked, t.x.r.Settle(ctx, settlements(driver.Release, t.in...)))
+		}
+	}
 	for i, r := range t.out {
 		if err := t.x.b.sendTo(ctx, t.to[i], []driver.Record{r}); err != nil {
 			return err
@@ -261,10 +297,18 @@ func (b *toy) sendTo(ctx context.Context, to driver.Target, batch []driver.Recor
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.Send(ctx, batch), s.Close(ctx))
+	send := s.Send
+	if h, ok := s.(driver.Holder); ok && batch[0].Due != 0 {
+		send = h.SendAt
+	}
+	return errors.Join(send(ctx, batch), s.Close(ctx))
 }
 
 func (t *toyTx) Abort(ctx context.Context) error {
+	if t.x.open != t {
+		return nil
+	}
+	t.x.open = nil
 	if t.x.b.wrong == forgetsOnAbort {
 		return t.x.r.Settle(ctx, settlements(driver.Done, t.in...))
 	}

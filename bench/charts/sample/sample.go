@@ -102,7 +102,7 @@ func timed(specs []matrix.Spec) []document.Row {
 func speed(c document.Cell) float64 {
 	ns := map[string]float64{
 		matrix.Publish: 320, matrix.PublishBatch: 140, matrix.Parallel: 240, matrix.Batch: 120, matrix.Group: 380,
-		matrix.DeadLetter: 520, matrix.Notes: 18, matrix.Sequence: 410, matrix.Broadcast: 260,
+		matrix.DeadLetter: 520, matrix.Notes: 18, matrix.Sequence: 410, matrix.Transaction: 640, matrix.Broadcast: 260,
 	}[c.Flow]
 	if c.Variant == matrix.PoisonedKey {
 		ns += 8

@@ -64,6 +64,7 @@ var scenarios = map[string]runFunc{
 	"live":         byCodec(live[[]byte], live[Order]),
 	"consume":      byCodec(consume[[]byte], consume[Order]),
 	"batch":        byCodec(batch[[]byte], batch[Order]),
+	"transaction":  byCodec(transaction[[]byte], transaction[Order]),
 	"sequence":     byCodec(sequence[[]byte], sequence[Order]),
 	"publish":      byCodec(publish[[]byte], publish[Order]),
 	"publish-all":  byCodec(publishAll[[]byte], publishAll[Order]),
