@@ -194,12 +194,9 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 	if r.isFailed() {
 		return r.failure
 	}
-	left := 0
-	if !emptied || r.volatile && !r.alone && (paused || r.paused.Load()) {
-		left = max(r.left()-messages, 0)
-	}
-	if handlers > 0 || left > 0 {
-		return &AbandonedError{Handlers: handlers, Left: left}
+	left, unknown := r.leaves(emptied && !paused && !r.paused.Load(), messages)
+	if handlers > 0 || left > 0 || unknown != nil {
+		return &AbandonedError{Handlers: handlers, Left: left, Unknown: unknown}
 	}
 	return nil
 }
