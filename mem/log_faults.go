@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,6 +150,33 @@ func (f *LogFaults) DamageStates(topic, group string) {
 			}
 		}
 	}
+}
+
+// SetCommit sets the commit position of a group in a partition of the topic, back or ahead, as an operator or another program may.
+// What stands beside it stays, and is of another position. Whoever has the partition now goes on with what it knows, and its
+// next commit stands over this one; the next to have it begins here. What is skipped that way is lost, and not counted. The
+// position is one that is kept, or the end. The group of a queue has no name.
+func (f *LogFaults) SetCommit(topic, group string, number int, position uint64) error {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	t := f.b.topics[topic]
+	if t == nil {
+		return fmt.Errorf("mem: topic %q: %w", topic, driver.ErrNoTopic)
+	}
+	i := slices.IndexFunc(t.groups, func(g *logGroup) bool { return g.name == group })
+	if i < 0 {
+		return fmt.Errorf("mem: group %q of topic %q: %w", group, topic, driver.ErrNoTopic)
+	}
+	shares := t.groups[i].shares
+	if number < 0 || number >= len(shares) {
+		return fmt.Errorf("mem: topic %q has partitions 0 to %d, and not %d", topic, len(shares)-1, number)
+	}
+	c := shares[number].cursors[0]
+	if position < c.log.base || position > c.log.end() {
+		return fmt.Errorf("mem: partition %s keeps %d to %d, and not %d", c.log.name, c.log.base, c.log.end(), position)
+	}
+	c.commit = position
+	return nil
 }
 
 var errCommit = errors.New("mem: the commit was refused by a fault switch")

@@ -127,6 +127,23 @@ func TestLateSettlementsAreFound(t *testing.T) {
 	br.check(t, plain(cfg))
 }
 
+// So is a log that takes commits of receivers that lost their partitions.
+func TestLateCommitsAreFound(t *testing.T) {
+	t.Parallel()
+	br := breakage{want: []string{"queue/close/late-settlement", "queue/revoke/late-settlement", "queue/revoke/unanswered"}}
+	h := broken{}.harness()
+	h.Setup = func(_ testing.TB, h *Harness) {
+		b := mem.NewLog(mem.LogConfig{AcceptLateSettlements: true})
+		h.Open = func(testing.TB) driver.Broker { return b }
+		h.Revoke = func(tb testing.TB, r driver.Receiver) {
+			if err := b.Faults().RevokeReceiver(r, time.Second); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	br.check(t, h)
+}
+
 // plain is a harness of unbroken brokers, with every ability that cfg gives them.
 func plain(cfg mem.Config) Harness {
 	h := broken{}.faulty(cfg)
