@@ -126,7 +126,7 @@ func (r *running) run(ctx context.Context) error {
 	defer r.hurry()
 
 	var beside sync.WaitGroup // everything but lanes; they may be abandoned, these never
-	r.emit(&Started{Origin: r.origin})
+	r.emit(&Started{Origin: r.origin, Note: r.c.source.unnamed()})
 	r.health.set(StateRunning)
 	r.crew.begin(len(r.crew.now()))
 	for _, w := range r.crew.now() {
