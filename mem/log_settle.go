@@ -81,12 +81,17 @@ func (r *logReceiver) Settle(_ context.Context, batch []driver.Settlement) error
 			f.add(len(batch), i, err)
 			continue
 		}
+		if r.b.unanswered.happens(e.c.log.t.name) {
+			f.add(len(batch), i, errSettleLost) // and its memory stays as it is
+		} else {
+			e.spoil()
+		}
 		if !late && !slices.Contains(changed, e.c) {
 			changed = append(changed, e.c)
 		}
 	}
 	for _, c := range changed {
-		if !r.b.loses(c.log.t.name) {
+		if !r.b.lose.happens(c.log.t.name) {
 			c.save()
 		}
 	}
@@ -114,9 +119,13 @@ func (e *logEntry) settle(v driver.Verdict) error {
 	}
 	e.settled = true
 	e.record, e.tracker = nil, nil
-	if c.share.b.cfg.Poison {
+	return nil
+}
+
+// spoil overwrites what a receiver may have kept of a delivery that it settled.
+func (e *logEntry) spoil() {
+	if e.c.share.b.cfg.Poison {
 		overwrite(e.delivery.Body)
 		overwrite(e.delivery.Key)
 	}
-	return nil
 }
