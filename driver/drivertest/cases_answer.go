@@ -105,7 +105,7 @@ func cutSettle(t *T, arm writeHook, lost bool) {
 	back := r.upTo(len(batch), t.h.Quiet)
 	take(back)
 	// As the engine does, what failed is tried again; a release that failed is left to the end of the receiver.
-	open := append(back, byID[names[0]], byID[names[1]], byID[names[4]])
+	open := append([]*driver.Delivery{byID[names[0]], byID[names[1]], byID[names[4]]}, back...)
 	again, cancelAgain := context.WithTimeout(context.Background(), t.h.Wait)
 	for name, ok := range r.settleOpen(again, open...) {
 		ended[name] = ended[name] || ok
