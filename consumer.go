@@ -254,13 +254,7 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 	r.fleet.join(r)
 	return func(ctx context.Context) error {
 		err := r.run(ctx)
-		last := r.health.snapshot(r)
-		last.State, last.Ready, last.Since = StateStopped, false, time.Now()
-		last.Workers = 0
-		c.mu.Lock()
-		c.last, c.running = last, nil
-		c.disarmPausesLocked()
-		c.mu.Unlock()
+		c.over(r)
 		if err != nil {
 			err = c.fail(err)
 		}
@@ -298,6 +292,17 @@ func (c *Consumer) open(ctx context.Context) (*running, error) {
 	r.paused.Store(c.armPausesLocked() > 0)
 	c.running = r
 	return r, nil
+}
+
+// over notes the end of a run.
+func (c *Consumer) over(r *running) {
+	last := r.health.snapshot(r)
+	last.State, last.Ready, last.Since = StateStopped, false, time.Now()
+	last.Workers = 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last, c.running = last, nil
+	c.disarmPausesLocked()
 }
 
 // ownDeadLetters is a consumer whose dead letters go to its own topic.

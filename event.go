@@ -28,7 +28,12 @@ type Origin struct {
 func (o Origin) Source() Origin { return o }
 
 // Started is a consumer that opened everything and begins to receive.
-type Started struct{ Origin }
+type Started struct {
+	Origin
+	// Note is what may be a mistake and need not be one: that the group is none of those which the topic names. It is empty
+	// where there is nothing to note.
+	Note string
+}
 
 // Stopped is a consumer that returned from its Run.
 type Stopped struct {

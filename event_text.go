@@ -28,7 +28,12 @@ func (e *Resumed) text() string      { return "consumer resumed" }
 func (e *Revoked) text() string      { return "deliveries revoked" }
 func (e *Abandoned) text() string    { return "handlers abandoned" }
 
-func (e *Started) attrs() []slog.Attr { return nil }
+func (e *Started) attrs() []slog.Attr {
+	if e.Note == "" {
+		return nil
+	}
+	return []slog.Attr{slog.String("note", e.Note)}
+}
 
 func (e *Stopped) attrs() []slog.Attr { return errAttr(nil, e.Err) }
 

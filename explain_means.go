@@ -89,6 +89,14 @@ func (e *explainer) explainQueue() {
 func (e *explainer) explainGroup() {
 	e.means("group", ByBroker, e.proven(factIndependent), e.proven(factCompete))
 	e.means("retry of the group", ByBroker, e.proven(factGroupRetry))
+	e.explainUnnamed()
+}
+
+// explainUnnamed notes a group that may be misspelt.
+func (e *explainer) explainUnnamed() {
+	if text := e.source.unnamed(); text != "" {
+		e.means("group by another name", ByBroker, said(text))
+	}
 }
 
 // shared says what is said of every kind that settles.

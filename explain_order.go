@@ -55,6 +55,7 @@ func (k Kind) unproven(f fact) bool {
 func (e *explainer) explainSequence() {
 	if e.kind == KindGroupSequence {
 		e.means("group", ByBroker, said("Every group gets every message, in an order of its own."))
+		e.explainUnnamed()
 	}
 	e.means("order of a key", ByBroker, e.proven(factKeyOrder), e.proven(factOneOwner), e.proven(factReEnter))
 	e.means("keys beside each other", ByEngine, e.proven(factSequence))

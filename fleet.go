@@ -2,6 +2,8 @@ package wherry
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -80,7 +82,8 @@ func (f *fleet) empty(r *running, over <-chan struct{}) bool {
 	}
 }
 
-// isEmpty looks at every source twice, between two counts of handled messages. A copy that was still on its way when its
+// isEmpty looks at every source twice, between two counts of handled messages. A source whose broker fails to answer is not
+// taken for empty; one whose broker never tells is, since waiting would not help. A copy that was still on its way when its
 // handler was counted may have arrived, in the first look, at a source that was looked at already; the second look finds it.
 // A message that moves further meanwhile raises the count.
 func (f *fleet) isEmpty() bool {
@@ -88,7 +91,10 @@ func (f *fleet) isEmpty() bool {
 	before := handledBy(members)
 	for range 2 {
 		for _, r := range members {
-			if r.volatile && !r.isFailed() && !r.paused.Load() && r.left() > 0 {
+			if !r.volatile || r.isFailed() || r.paused.Load() {
+				continue
+			}
+			if n, err := r.left(); n > 0 || err != nil && !errors.Is(err, errors.ErrUnsupported) {
 				return false
 			}
 		}
@@ -116,23 +122,44 @@ func (r *running) handled() uint64 {
 	return n
 }
 
-// left is how much is left in the consumer's source, 0 where the broker does not tell.
-func (r *running) left() int {
-	d, ok := r.depth()
-	if !ok {
-		return 0
+// left is how much is left in the consumer's source. With an error it may be more, and the error says why that is not known;
+// it matches [errors.ErrUnsupported] where the broker never tells.
+func (r *running) left() (int, error) {
+	d, err := r.depth()
+	switch {
+	case errors.Is(err, ErrNoTopic):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case min(d.Ready, d.Held, d.InFlight) < 0:
+		err = fmt.Errorf("%T does not tell all that it holds: %w", r.c.source.broker, errors.ErrUnsupported)
 	}
-	return int(max(d.Ready, 0) + max(d.Held, 0) + max(d.InFlight, 0))
+	return int(max(d.Ready, 0) + max(d.Held, 0) + max(d.InFlight, 0)), err
 }
 
-// depth asks the broker what waits, and whether it knows.
-func (r *running) depth() (driver.Depth, bool) {
+// leaves is what a stop leaves in a broker that forgets: the messages that nobody has in hand, and why that is not known.
+// emptied tells that the fleet saw it empty.
+func (r *running) leaves(emptied bool, inHand int) (int, error) {
+	if !r.volatile || r.alone {
+		return 0, nil
+	}
+	n, err := r.left()
+	if emptied {
+		n = 0
+		if !errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+	}
+	return max(n-inHand, 0), err
+}
+
+// depth asks the broker what waits.
+func (r *running) depth() (driver.Depth, error) {
 	in, ok := r.c.source.broker.(driver.Inspector)
 	if !ok {
-		return driver.Depth{}, false
+		return driver.Depth{}, fmt.Errorf("%T is not a driver.Inspector: %w", r.c.source.broker, errors.ErrUnsupported)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
-	d, err := in.Depth(ctx, r.c.source.driver(r.c.spec.name, 1))
-	return d, err == nil
+	return in.Depth(ctx, r.c.source.driver(r.c.spec.name, 1))
 }

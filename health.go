@@ -90,6 +90,8 @@ type healthState struct {
 	asked      time.Time // when the broker was last asked what waits
 	depth      driver.Depth
 	depthKnown bool
+	answered   time.Time // when depth was
+	unanswered bool      // the last question failed, on a broker that can tell
 
 	looked time.Time // the last look
 	worked bool      // work waited at the last look

@@ -16,8 +16,8 @@ type pause struct {
 
 // Pause stops the consumer from starting on another message until the returned resume was called. Handlers in hand go on;
 // what was received and not begun goes back to the broker. Several pauses add up: the consumer goes on when the last is
-// resumed. It may be called from a handler or a middleware, and before Run. resume may be called more than once, from any
-// goroutine.
+// resumed. It may be called from a handler, a middleware or a loop over [Pull], and before Run. A paused loop waits where it asks for
+// its next message, until the pause or its context ends. resume may be called more than once, from any goroutine.
 func (c *Consumer) Pause(why string) (resume func()) {
 	return c.pause(&pause{why: why, began: time.Now()})
 }

@@ -23,7 +23,8 @@ func (p *Pulled[T]) Settle(o Outcome) { p.outcome, p.settled = o, true }
 // Pull returns an iterator over the messages of a source, one at a time, for programs that want a loop instead of a
 // handler. A message that was not settled when the loop asks for the next, or ends, is released: it comes again, and no
 // attempt is counted. The iterator ends when ctx does; an error comes once, with a nil message, and ends it. What was
-// received and not seen goes back to the broker. It may be used once.
+// received and not seen goes back to the broker. It may be used once. While its consumer, which each message knows, is paused
+// (see [Consumer.Pause]) the iterator waits before it asks for another message.
 //
 // The options are those of [Consume]; middleware, workers and concurrency do not fit and are errors.
 func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.Seq2[*Pulled[T], error] {
@@ -57,11 +58,12 @@ func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.S
 
 // pull runs the loop. It returns an error that the loop has not seen.
 func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*Pulled[T], error) bool) error {
-	r := newRunning(ctx, c)
-	defer r.close()
-	if err := r.open(ctx); err != nil {
+	r, err := c.open(ctx)
+	if err != nil {
 		return err
 	}
+	defer c.over(r)
+	defer r.close()
 	p := newPuller(ctx, r)
 	defer p.end()
 	m := &Message[T]{codec: t.codec, message: message{consumer: c}}
@@ -112,6 +114,7 @@ type puller struct {
 func newPuller(ctx context.Context, r *running) *puller {
 	intake, stop := context.WithCancel(ctx)
 	p := &puller{r: r, w: r.crew.now()[0], stop: stop}
+	r.health.set(StateRunning)
 	p.w.begin(context.WithoutCancel(ctx), intake)
 	p.lane = &lane{w: p.w, wake: make(chan struct{}, 1), goroutine: goroutineID(), spec: &r.c.spec}
 	p.w.lanes = []*lane{p.lane}

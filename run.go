@@ -25,8 +25,8 @@ type Preparer interface {
 // is settled and closed. Brokers and publishers stay open: they belong to who opened them. An in-process broker, which
 // forgets at exit what it holds, is emptied first, within the drain time.
 //
-// Run returns nil after a clean stop. An [*AbandonedError] in its result counts what was left undone. It installs no signal
-// handler; signal.NotifyContext makes a context that ends at a signal.
+// Run returns nil after a clean stop. An [*AbandonedError] in its result counts what was left undone, or says that it is not known
+// what is. It installs no signal handler; signal.NotifyContext makes a context that ends at a signal.
 func Run(ctx context.Context, rs ...Runner) error {
 	if ctx.Value(fleetKey{}) == nil {
 		ctx = withFleet(ctx, newFleet())

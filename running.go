@@ -130,7 +130,7 @@ func (r *running) run(ctx context.Context) error {
 	defer r.hurry()
 
 	var beside sync.WaitGroup // everything but lanes; they may be abandoned, these never
-	r.emit(&Started{Origin: r.origin})
+	r.emit(&Started{Origin: r.origin, Note: r.c.source.unnamed()})
 	r.health.set(StateRunning)
 	r.crew.begin(len(r.crew.now()))
 	for _, w := range r.crew.now() {
@@ -198,12 +198,9 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 	if r.isFailed() {
 		return r.failure
 	}
-	left := 0
-	if !emptied || r.volatile && !r.alone && (paused || r.paused.Load()) {
-		left = max(r.left()-messages, 0)
-	}
-	if handlers > 0 || left > 0 {
-		return &AbandonedError{Handlers: handlers, Left: left}
+	left, unknown := r.leaves(emptied && !paused && !r.paused.Load(), messages)
+	if handlers > 0 || left > 0 || unknown != nil {
+		return &AbandonedError{Handlers: handlers, Left: left, Unknown: unknown}
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -71,7 +73,7 @@ func Queue[T any](b driver.Queuer, t TopicOf[T], opts ...SourceOption) Source[T]
 
 // Group is a source whose every message goes to one member of the group g, whatever other groups do. The topic must be a
 // fan-out. A group that [Fanout] does not name, a misspelt one too, joins with its first consumer and sees what is published
-// from then on.
+// from then on; where Fanout names others, [Started] and [Explain] say so.
 func Group[T any](b driver.Grouper, g string, t TopicOf[T], opts ...SourceOption) Source[T] {
 	s := newSource(t, opts)
 	s.spec.group = g
@@ -87,6 +89,17 @@ func Group[T any](b driver.Grouper, g string, t TopicOf[T], opts ...SourceOption
 		s.spec.failf("the topic is a queue: consume it with Queue, or declare it with Fanout")
 	}
 	return s
+}
+
+// unnamed says that the group is none of those that its topic names, which may be a misspelt one; empty where nothing is to be
+// said, as where the topic names none.
+func (s *sourceSpec) unnamed() string {
+	named := s.topic.groups
+	if s.group == "" || len(named) == 0 || slices.Contains(named, s.group) {
+		return ""
+	}
+	return fmt.Sprintf("Fanout does not name group %s, it names %s: the group exists since its first consumer, and sees nothing from before.",
+		s.group, strings.Join(named, ", "))
 }
 
 func newSource[T any](t TopicOf[T], opts []SourceOption) Source[T] {

@@ -75,8 +75,10 @@ func (w *worker) yieldsLocked() int {
 	return mostYields
 }
 
-// yieldLocked lets others run. It gives up the lock meanwhile.
+// yieldLocked lets others run. It gives up the lock meanwhile, and what is decided does not wait for its return: where others
+// compute, that can take long.
 func (w *worker) yieldLocked() {
+	w.lingerLocked()
 	w.mu.Unlock()
 	runtime.Gosched()
 	w.lock()

@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -41,10 +42,11 @@ func (r *running) look(now time.Time) {
 	}
 	depth, known := r.waiting(now)
 	held, handled, busy := r.work()
-	waits := held > 0 || known && depth.Ready > 0
 
 	h := &r.health
 	h.mu.Lock()
+	// A question that failed does not say that nothing waits: the answer before it stands for a while.
+	waits := held > 0 || depth.Ready > 0 && (known || now.Sub(h.answered) < h.stallAfter)
 	h.backlog, h.oldest = -1, 0
 	if known {
 		h.backlog = depth.Ready
@@ -52,12 +54,13 @@ func (r *running) look(now time.Time) {
 			h.oldest = now.Sub(depth.Oldest)
 		}
 	}
-	moved := handled != h.handled || !waits || !h.awaySince.IsZero() || r.paused.Load() || h.state != StateRunning
+	idle := !waits && (h.stalled.IsZero() || !h.unanswered)
+	moved := handled != h.handled || idle || !h.awaySince.IsZero() || r.paused.Load() || h.state != StateRunning
 	if h.worked && handled >= h.handled {
 		h.pace.add(handled-h.handled, now.Sub(h.looked))
 	}
 	// An answer of the broker that is used again does not say that something waits still.
-	h.worked = (held > 0 || waits && h.asked.Equal(now)) && h.state == StateRunning && !r.paused.Load()
+	h.worked = (held > 0 || known && waits && h.asked.Equal(now)) && h.state == StateRunning && !r.paused.Load()
 	h.looked = now
 	h.handled = handled
 	var recovered time.Duration
@@ -101,14 +104,19 @@ func (r *running) waiting(now time.Time) (driver.Depth, bool) {
 	return r.ask(now)
 }
 
-// ask asks the broker what waits, and notes the answer for all who want to know.
+// ask asks the broker what waits, and notes the answer for all who want to know. Without an answer it returns the last one,
+// which is not known to be true.
 func (r *running) ask(now time.Time) (driver.Depth, bool) {
-	depth, known := r.depth()
+	depth, err := r.depth()
 	h := &r.health
 	h.mu.Lock()
-	h.asked, h.depth, h.depthKnown = now, depth, known
-	h.mu.Unlock()
-	return depth, known
+	defer h.mu.Unlock()
+	h.asked, h.depthKnown = now, err == nil
+	h.unanswered = err != nil && !errors.Is(err, errors.ErrUnsupported)
+	if err == nil {
+		h.depth, h.answered = depth, now
+	}
+	return h.depth, h.depthKnown
 }
 
 // work says how much the workers hold, how much was done, and which lane has been at it longest.

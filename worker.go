@@ -259,7 +259,6 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 		}
 		if w.receiving && w.info.Volatile && yields < w.yieldsLocked() {
 			yields++
-			w.lingerLocked() // who yields may be away for long, where others compute
 			w.yieldLocked()
 			continue
 		}

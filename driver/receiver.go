@@ -48,7 +48,8 @@ type Info struct {
 	DelayGrain time.Duration
 	// HasCount tells that deliveries carry the broker's count in Delivered.
 	HasCount bool
-	// Volatile brokers forget at exit what they hold, so that a stopping consumer empties them first.
+	// Volatile brokers forget at exit what they hold, so that a stopping consumer empties them first. For that they are an
+	// [Inspector] that knows all of its numbers; else nobody can tell whether they are empty, and every stop says so.
 	Volatile bool
 }
 

@@ -39,6 +39,8 @@ type topicFaults struct {
 	drop       counter
 	duplicate  counter
 	failSettle counter
+	settleCut  counter // before it is applied
+	settleLost counter // after
 }
 
 // A counter says how often something is still to happen; negative is for ever.
@@ -58,7 +60,8 @@ func (c *counter) next() bool {
 // none reports whether no fault is switched on.
 func (t *topicFaults) none() bool {
 	return !t.stalled && !t.paused && !t.withheld && t.delay == 0 && t.slow == 0 && t.reject == 0 && t.shuffle == nil &&
-		t.cutBefore == 0 && t.cutAfter == 0 && t.refuse == 0 && t.drop == 0 && t.duplicate == 0 && t.failSettle == 0
+		t.cutBefore == 0 && t.cutAfter == 0 && t.refuse == 0 && t.drop == 0 && t.duplicate == 0 && t.failSettle == 0 &&
+		t.settleCut == 0 && t.settleLost == 0
 }
 
 // Faults returns the switches of b.

@@ -67,7 +67,23 @@ func (f *Faults) SlowSettle(topic string, d time.Duration) {
 	f.set(topic, func(t *topicFaults) { t.slow = d })
 }
 
-var errSettleFailed = errors.New("mem: settlement refused")
+// CutBeforeSettle cuts the connection before the next n settlements of deliveries of the topic are applied, neighbours in a batch
+// not included: they fail with [driver.ErrDisconnected], and the deliveries go back, uncounted as a release is not. To
+// settle one again is [driver.ErrRevoked].
+func (f *Faults) CutBeforeSettle(topic string, n int) {
+	f.set(topic, func(t *topicFaults) { t.settleCut = counter(n) })
+}
+
+// CutAfterSettle is CutBeforeSettle, but that the settlements are applied before, a delay of theirs left out.
+func (f *Faults) CutAfterSettle(topic string, n int) {
+	f.set(topic, func(t *topicFaults) { t.settleLost = counter(n) })
+}
+
+var (
+	errSettleFailed = errors.New("mem: settlement refused")
+	errSettleCut    = fmt.Errorf("mem: connection cut before the settlement: %w", driver.ErrDisconnected)
+	errSettleLost   = fmt.Errorf("mem: connection cut after the settlement: %w", driver.ErrDisconnected)
+)
 
 // halted reports whether nothing is handed out of the topic.
 func (f *Faults) halted(topic string) bool {
@@ -260,6 +276,12 @@ func (r *receiver) settleOne(s *driver.Settlement, now time.Duration) error {
 		return errSettleFailed
 	case late:
 		err = q.settleLate(e, s)
+	case f.happens(q.topic, func(t *topicFaults) bool { return t.settleCut.next() }):
+		q.settleLost(e, driver.Release)
+		err = errSettleCut
+	case f.happens(q.topic, func(t *topicFaults) bool { return t.settleLost.next() }):
+		q.settleLost(e, s.Verdict)
+		err = errSettleLost
 	default:
 		q.settle(e, s)
 		err = nil

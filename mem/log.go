@@ -40,11 +40,15 @@ type LogBroker struct {
 	receivers map[*logReceiver]struct{}
 	lost      map[lostBy]*int64
 	last      uint64 // the last number of a tenure, delivery or topic
-	// By Faults: how far it is away, and which commits are refused or lost; change is closed and replaced when a cut begins or ends.
-	cut    Cut
-	refuse map[string]*counter
-	lose   map[string]*counter
-	change chan struct{}
+	// By Faults: how far it is away, which commits are refused, lost or not answered, and which sends are cut off; change is closed
+	// and replaced when a cut begins or ends.
+	cut        Cut
+	refuse     counters
+	lose       counters
+	unanswered counters
+	cutBefore  counters
+	cutAfter   counters
+	change     chan struct{}
 }
 
 // lostBy names who lost what was dropped: a group of a topic, or its readers.
@@ -74,9 +78,9 @@ func NewLog(c LogConfig) *LogBroker {
 		topics:    map[string]*logTopic{},
 		receivers: map[*logReceiver]struct{}{},
 		lost:      map[lostBy]*int64{},
-		refuse:    map[string]*counter{},
-		lose:      map[string]*counter{},
 		change:    make(chan struct{}),
+
+		refuse: counters{}, lose: counters{}, unanswered: counters{}, cutBefore: counters{}, cutAfter: counters{},
 	}
 	b.cfg.fill()
 	b.faults.b = b

@@ -39,6 +39,10 @@ type LogConfig struct {
 	// Rebalance is how long a receiver may go on to settle what it has in hand of a partition that another is to have; 0 is
 	// DefaultRebalance. A partition of which nothing is in hand moves at once.
 	Rebalance time.Duration
+	// AcceptLateSettlements takes commits from a receiver whose tenure in the partition ended, as brokers do that do not fence
+	// members: its Settle succeeds, and what it knew stands over what the owner committed since. That brings back what was
+	// finished, and loses nothing; the owner's next commit says again what the owner knows.
+	AcceptLateSettlements bool
 	// Poison overwrites bodies and keys once they are settled, so that whoever kept one is found. It is always on in builds
 	// with -race.
 	Poison bool

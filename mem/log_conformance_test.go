@@ -27,6 +27,18 @@ func logHarness(cfg mem.LogConfig, cut mem.Cut, grace time.Duration) drivertest.
 				b.Faults().Disconnect(cut)
 				return b.Faults().Reconnect
 			}
+			h.CutBeforeWrite = func(_ testing.TB, _ driver.Broker, t driver.Topic) func() {
+				f := b.Faults()
+				f.CutBefore(t.Name, -1)
+				f.FailCommit(t.Name, -1)
+				return func() { f.CutBefore(t.Name, 0); f.FailCommit(t.Name, 0) }
+			}
+			h.CutAfterWrite = func(_ testing.TB, _ driver.Broker, t driver.Topic) func() {
+				f := b.Faults()
+				f.CutAfter(t.Name, -1)
+				f.CutAfterCommit(t.Name, -1)
+				return func() { f.CutAfter(t.Name, 0); f.CutAfterCommit(t.Name, 0) }
+			}
 			h.Wipe = func(testing.TB) { b.Faults().WipeTopology() }
 			h.Revoke = func(tb testing.TB, r driver.Receiver) {
 				if err := b.Faults().RevokeReceiver(r, grace); err != nil {

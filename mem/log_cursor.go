@@ -103,6 +103,11 @@ func (c *cursor) save() {
 	c.log.settled()
 }
 
+// overwrite commits what the owner of an earlier tenure knew.
+func (c *cursor) overwrite(t *gap.Tracker) {
+	c.commit, c.state = max(t.Commit(), c.log.base), string(t.AppendState(nil))
+}
+
 // status is what the owner knows, or what the next would.
 func (c *cursor) status() gap.Status {
 	if c.tracker != nil {

@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,29 +106,44 @@ func (f *LogFaults) own(r driver.Receiver) (*logReceiver, error) {
 // FailCommit has the broker refuse the next n commits of a topic: the settlements of the topic in one call of Settle. They fail,
 // and may be tried again.
 func (f *LogFaults) FailCommit(topic string, n int) {
-	f.b.mu.Lock()
-	defer f.b.mu.Unlock()
-	c := counter(n)
-	f.b.refuse[topic] = &c
+	f.count(f.b.refuse, topic, n)
 }
 
 // LoseCommit has the next n commits of a partition of the topic get lost on their way: Settle returns nil, and a crash brings back
 // what it settled. The next commit says all of it again.
 func (f *LogFaults) LoseCommit(topic string, n int) {
-	f.b.mu.Lock()
-	defer f.b.mu.Unlock()
-	c := counter(n)
-	f.b.lose[topic] = &c
+	f.count(f.b.lose, topic, n)
 }
 
-// loses reports whether a commit of the topic is lost now.
-func (b *LogBroker) loses(topic string) bool {
+// CutAfterCommit cuts the connection after the next n settlements of the topic were committed, neighbours in a batch not included:
+// they fail with [driver.ErrDisconnected]. To settle one again is [driver.ErrRevoked], and what was released comes again.
+func (f *LogFaults) CutAfterCommit(topic string, n int) { f.count(f.b.unanswered, topic, n) }
+
+// CutBefore cuts the connection before the next n records sent to the topic are written, as [Faults.CutBefore] does.
+func (f *LogFaults) CutBefore(topic string, n int) { f.count(f.b.cutBefore, topic, n) }
+
+// CutAfter cuts it after they were written, as [Faults.CutAfter] does.
+func (f *LogFaults) CutAfter(topic string, n int) { f.count(f.b.cutAfter, topic, n) }
+
+// counters says for each topic, or with the empty name for every, how often something is still to happen. The broker's lock
+// guards it.
+type counters map[string]*counter
+
+// happens reports whether it happens now.
+func (cs counters) happens(topic string) bool {
 	for _, name := range []string{topic, ""} {
-		if c := b.lose[name]; c != nil && c.next() {
+		if c := cs[name]; c != nil && c.next() {
 			return true
 		}
 	}
 	return false
+}
+
+func (f *LogFaults) count(cs counters, topic string, n int) {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	c := counter(n)
+	cs[topic] = &c
 }
 
 // DamageStates changes what stands beside the commits of a group, as another program may: whoever has a partition next is given
@@ -151,6 +167,33 @@ func (f *LogFaults) DamageStates(topic, group string) {
 	}
 }
 
+// SetCommit sets the commit position of a group in a partition of the topic, back or ahead, as an operator or another program may.
+// What stands beside it stays, and is of another position. Whoever has the partition now goes on with what it knows, and its
+// next commit stands over this one; the next to have it begins here. What is skipped that way is lost, and not counted. The
+// position is one that is kept, or the end. The group of a queue has no name.
+func (f *LogFaults) SetCommit(topic, group string, number int, position uint64) error {
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	t := f.b.topics[topic]
+	if t == nil {
+		return fmt.Errorf("mem: topic %q: %w", topic, driver.ErrNoTopic)
+	}
+	i := slices.IndexFunc(t.groups, func(g *logGroup) bool { return g.name == group })
+	if i < 0 {
+		return fmt.Errorf("mem: group %q of topic %q: %w", group, topic, driver.ErrNoTopic)
+	}
+	shares := t.groups[i].shares
+	if number < 0 || number >= len(shares) {
+		return fmt.Errorf("mem: topic %q has partitions 0 to %d, and not %d", topic, len(shares)-1, number)
+	}
+	c := shares[number].cursors[0]
+	if position < c.log.base || position > c.log.end() {
+		return fmt.Errorf("mem: partition %s keeps %d to %d, and not %d", c.log.name, c.log.base, c.log.end(), position)
+	}
+	c.commit = position
+	return nil
+}
+
 var errCommit = errors.New("mem: the commit was refused by a fault switch")
 
 // refuses says why a settlement of the topic cannot be committed now. All of one call that are of one topic fare alike.
@@ -160,12 +203,7 @@ func (b *LogBroker) refuses(topic string, known map[string]bool) error {
 	}
 	refused, ok := known[topic]
 	if !ok {
-		for _, name := range []string{topic, ""} {
-			if c := b.refuse[name]; c != nil && c.next() {
-				refused = true
-				break
-			}
-		}
+		refused = b.refuse.happens(topic)
 		known[topic] = refused
 	}
 	if refused {

@@ -128,6 +128,10 @@ func (s *logSender) try(pl *logPlace) (<-chan struct{}, error) {
 	if pl.p == nil {
 		pl.p = s.to.pick(pl.rec.rec.Key)
 	}
+	if pl.w == nil && b.cutBefore.happens(s.topic.name) { // it is asked about once, and not after each wait
+		pl.leave()
+		return nil, errCutBefore
+	}
 	p := pl.p
 	turn := len(p.waiting) == 0
 	if pl.w != nil {
@@ -137,6 +141,9 @@ func (s *logSender) try(pl *logPlace) (<-chan struct{}, error) {
 	case turn && p.makeRoom(pl.rec.size):
 		p.push(pl.rec)
 		pl.leave()
+		if b.cutAfter.happens(s.topic.name) {
+			return nil, errCutAfter
+		}
 		return nil, nil
 	case s.topic.role != driver.Main:
 		return nil, errFull

@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/driver/gap"
 )
 
 // A logEntry is a delivery with what it stands for. It is used once, and its delivery has memory of its own.
 type logEntry struct {
 	c        *cursor
+	tracker  *gap.Tracker // of the tenure
 	tenure   uint64
 	position uint64
 	record   *logRecord
@@ -20,7 +22,7 @@ type logEntry struct {
 
 // deliver makes a delivery of a record.
 func (c *cursor) deliver(r *logReceiver, position uint64, rec *logRecord) *driver.Delivery {
-	e := &logEntry{c: c, tenure: c.share.tenure, position: position, record: rec}
+	e := &logEntry{c: c, tracker: c.tracker, tenure: c.share.tenure, position: position, record: rec}
 	from := &rec.rec
 	e.delivery = driver.Delivery{
 		Token:       driver.Token{A: position, B: r.b.number(), Ref: e},
@@ -45,14 +47,19 @@ func (r *logReceiver) entry(d *driver.Delivery) (*logEntry, error) {
 	switch {
 	case !ok || e.c.share.b != r.b:
 		return nil, errForeign
-	case e.settled || e.tenure != e.c.share.tenure || e.c.share.owner == nil:
+	case e.settled || e.isLate() && !r.b.cfg.AcceptLateSettlements:
 		return nil, errSettled
+	case e.isLate():
+		return e, nil
 	case e.c.share.owner != r:
 		return nil, errForeign
 	default:
 		return e, nil
 	}
 }
+
+// isLate reports whether its tenure is over.
+func (e *logEntry) isLate() bool { return e.tenure != e.c.share.tenure || e.c.share.owner == nil }
 
 // Settle applies each verdict, and then commits each partition once.
 func (r *logReceiver) Settle(_ context.Context, batch []driver.Settlement) error {
@@ -66,6 +73,7 @@ func (r *logReceiver) Settle(_ context.Context, batch []driver.Settlement) error
 		if err == nil {
 			err = r.b.refuses(e.c.log.t.name, refused) // before anything is noted: the engine tries it again
 		}
+		late := err == nil && e.isLate()
 		if err == nil {
 			err = e.settle(batch[i].Verdict)
 		}
@@ -73,12 +81,17 @@ func (r *logReceiver) Settle(_ context.Context, batch []driver.Settlement) error
 			f.add(len(batch), i, err)
 			continue
 		}
-		if !slices.Contains(changed, e.c) {
+		if r.b.unanswered.happens(e.c.log.t.name) {
+			f.add(len(batch), i, errSettleLost) // and its memory stays as it is
+		} else {
+			e.spoil()
+		}
+		if !late && !slices.Contains(changed, e.c) {
 			changed = append(changed, e.c)
 		}
 	}
 	for _, c := range changed {
-		if !r.b.loses(c.log.t.name) {
+		if !r.b.lose.happens(c.log.t.name) {
 			c.save()
 		}
 	}
@@ -88,11 +101,16 @@ func (r *logReceiver) Settle(_ context.Context, batch []driver.Settlement) error
 // settle applies a verdict. What is released waits in memory, since a log gives nothing back.
 func (e *logEntry) settle(v driver.Verdict) error {
 	c := e.c
-	if v == driver.Done {
+	switch {
+	case e.isLate():
+		if v == driver.Done && e.tracker.Done(e.position) == nil {
+			c.overwrite(e.tracker)
+		}
+	case v == driver.Done:
 		if err := c.tracker.Done(e.position); err != nil {
 			return errSettled
 		}
-	} else {
+	default:
 		if err := c.tracker.Release(e.position); err != nil {
 			return errSettled
 		}
@@ -100,10 +118,14 @@ func (e *logEntry) settle(v driver.Verdict) error {
 		c.share.owner.rouse()
 	}
 	e.settled = true
-	e.record = nil
-	if c.share.b.cfg.Poison {
+	e.record, e.tracker = nil, nil
+	return nil
+}
+
+// spoil overwrites what a receiver may have kept of a delivery that it settled.
+func (e *logEntry) spoil() {
+	if e.c.share.b.cfg.Poison {
 		overwrite(e.delivery.Body)
 		overwrite(e.delivery.Key)
 	}
-	return nil
 }

@@ -102,12 +102,7 @@ func (q *queue) settleLate(late *entry, s *driver.Settlement) error {
 	done := s.Verdict == driver.Done
 	switch e.state {
 	case inHand:
-		// It is in another's hand, whose memory stays as it is.
-		if n := e.lose(); done {
-			q.recycle(n)
-		} else {
-			q.requeue(n)
-		}
+		q.settleLost(e, s.Verdict)
 	case ready:
 		if done && q.unready(e) {
 			q.recycle(e)
@@ -122,6 +117,15 @@ func (q *queue) settleLate(late *entry, s *driver.Settlement) error {
 		return errSettled
 	}
 	return nil
+}
+
+// settleLost applies a verdict to what is in a hand that does not learn of it, and whose memory stays as it is.
+func (q *queue) settleLost(e *entry, v driver.Verdict) {
+	if n := e.lose(); v == driver.Done {
+		q.recycle(n)
+	} else {
+		q.requeue(n)
+	}
 }
 
 // unready takes out an entry that is ready, and reports whether it was there.

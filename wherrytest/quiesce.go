@@ -84,7 +84,7 @@ func (t *Test) isQuiet() bool {
 		if err != nil {
 			return l.nothingPending()
 		}
-		if d.Ready+d.Held+d.InFlight > 0 {
+		if max(d.Ready, 0)+max(d.Held, 0)+max(d.InFlight, 0) > 0 {
 			return false
 		}
 	}

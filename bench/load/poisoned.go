@@ -93,7 +93,8 @@ func poisonedOnce[T any](ctx context.Context, s *stage, b *body[T]) Report {
 // stopped stops a consumer that is to leave so many messages at the broker, and says so itself.
 func stopped(v *service, ill int64) error {
 	err := v.stop()
-	if unfinished, ok := errors.AsType[*wherry.AbandonedError](err); ok && unfinished.Handlers == 0 && int64(unfinished.Left) == ill {
+	unfinished, ok := errors.AsType[*wherry.AbandonedError](err)
+	if ok && unfinished.Handlers == 0 && unfinished.Unknown == nil && int64(unfinished.Left) == ill {
 		return nil
 	}
 	return err

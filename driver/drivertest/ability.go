@@ -132,6 +132,9 @@ func (t *T) receiverAbilities(r driver.Receiver, add func(bool, Ability)) {
 	if extends != (info.Lease > 0) && !extends {
 		t.Errorf("Info().Lease is %v, but the receiver is no Extender", info.Lease)
 	}
+	if _, tells := t.Broker().(driver.Inspector); info.Volatile && !tells {
+		t.Errorf("Info().Volatile is set, but the broker is no Inspector: nobody can tell whether it is empty at a stop")
+	}
 	add(extends && info.Lease > 0, Lease)
 	_, ok := r.(driver.Revoker)
 	add(ok, Revoke)

@@ -3,7 +3,9 @@ package drivertest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +31,16 @@ func (b broken) faulty(cfg mem.Config) Harness {
 			faults.Disconnect(mem.HardCut)
 			return faults.Reconnect
 		}
+		h.CutBeforeWrite = func(_ testing.TB, _ driver.Broker, t driver.Topic) func() {
+			faults.CutBefore(t.Name, -1)
+			faults.CutBeforeSettle(t.Name, -1)
+			return func() { faults.CutBefore(t.Name, 0); faults.CutBeforeSettle(t.Name, 0) }
+		}
+		h.CutAfterWrite = func(_ testing.TB, _ driver.Broker, t driver.Topic) func() {
+			faults.CutAfter(t.Name, -1)
+			faults.CutAfterSettle(t.Name, -1)
+			return func() { faults.CutAfter(t.Name, 0); faults.CutAfterSettle(t.Name, 0) }
+		}
 		h.Wipe = func(testing.TB) { faults.WipeTopology() }
 		h.Revoke = func(tb testing.TB, r driver.Receiver) {
 			if w, ok := r.(*brokenReceiver); ok {
@@ -49,6 +61,18 @@ func TestBrokenUnderFaults(t *testing.T) {
 		"says sent while it is cut": {
 			b:    broken{send: flat(func(error) error { return nil })},
 			some: []string{"queue/fault/cut-send", "queue/fault/cut-close", "queue/send/closed"},
+		},
+		"says not sent where it may be": {
+			b:    broken{send: flat(func(error) error { return driver.ErrNotSent })},
+			some: []string{"queue/fault/cut-after-send"},
+		},
+		"says sent where it was cut off": {
+			b:    broken{send: flat(func(error) error { return nil })},
+			some: []string{"queue/fault/cut-before-send"},
+		},
+		"loses what was released when it was cut off": {
+			b:    forgetful(),
+			some: []string{"queue/fault/cut-before-settle", "queue/fault/cut-after-settle"},
 		},
 		"does not say why it waits": {
 			b: broken{mute: true}, want: []string{"queue/fault/waiting"},
@@ -119,12 +143,66 @@ func TestBrokenUnderFaults(t *testing.T) {
 	}
 }
 
+// forgetful ends whatever a settlement was cut off of when it comes again.
+func forgetful() broken {
+	var cut sync.Map
+	return broken{
+		settle: func(r *brokenReceiver, ctx context.Context, batch []driver.Settlement) error {
+			var names []string
+			for i := range batch {
+				names = append(names, batch[i].Delivery.ID.String())
+			}
+			err := r.Receiver.Settle(ctx, batch)
+			for i, name := range names {
+				if errors.Is(driver.EntryError(err, i), driver.ErrDisconnected) {
+					cut.Store(name, true)
+				}
+			}
+			return err
+		},
+		receive: func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
+			for {
+				had := len(dst)
+				got, err := r.Receiver.Receive(ctx, dst)
+				kept := got[:had]
+				for _, d := range got[had:] {
+					if _, lost := cut.Load(d.ID.String()); !lost {
+						kept = append(kept, d)
+					} else if err := r.Receiver.Settle(ctx, settlements(driver.Done, d)); err != nil {
+						return kept, err
+					}
+				}
+				if len(kept) > had || err != nil {
+					return kept, err
+				}
+			}
+		},
+	}
+}
+
 // A broker that applies late settlements is caught wherever a tenure ends.
 func TestLateSettlementsAreFound(t *testing.T) {
 	t.Parallel()
 	br := breakage{some: []string{"queue/close/late-settlement", "queue/lease/late-settlement", "queue/revoke/late-settlement"}}
 	cfg := mem.Config{Lease: 30 * time.Second, Weak: mem.Weak{AcceptLateSettlements: true}}
 	br.check(t, plain(cfg))
+}
+
+// So is a log that takes commits of receivers that lost their partitions.
+func TestLateCommitsAreFound(t *testing.T) {
+	t.Parallel()
+	br := breakage{want: []string{"queue/close/late-settlement", "queue/revoke/late-settlement", "queue/revoke/unanswered"}}
+	h := broken{}.harness()
+	h.Setup = func(_ testing.TB, h *Harness) {
+		b := mem.NewLog(mem.LogConfig{AcceptLateSettlements: true})
+		h.Open = func(testing.TB) driver.Broker { return b }
+		h.Revoke = func(tb testing.TB, r driver.Receiver) {
+			if err := b.Faults().RevokeReceiver(r, time.Second); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	br.check(t, h)
 }
 
 // plain is a harness of unbroken brokers, with every ability that cfg gives them.

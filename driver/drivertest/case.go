@@ -31,7 +31,7 @@ func Cases() []Case {
 	for _, group := range [][]Case{
 		topologyCases(), sendCases(), acceptCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
 		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(), transactFaultCases(),
-		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), describeCases(), foreignCases(), faultCases(), loadCases(),
+		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), describeCases(), foreignCases(), faultCases(), answerCases(), loadCases(),
 		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(), engineSequenceCases(), engineTransactCases(),
 	} {
 		for _, c := range group {

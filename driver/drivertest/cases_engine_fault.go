@@ -17,6 +17,12 @@ func engineFaultCases() []Case {
 			Hooks:    []string{HookCut}, kinds: shared, Run: engineThroughCut,
 		},
 		{
+			Name: "engine/cut-settle",
+			Sentence: "A consumer whose settlements are cut off, before they are at the broker or before the answer is there, handles every " +
+				"message, and none is left.",
+			Hooks: writeHooks, kinds: shared, Run: engineThroughCutSettlements,
+		},
+		{
 			Name: "engine/revoke",
 			Sentence: "When a tenure ends while handlers run, they finish, what they had not touched goes to another consumer, and no " +
 				"more is repeated than was in hand.",
@@ -57,6 +63,37 @@ func engineThroughCut(t *T) {
 		t.Errorf("%d of %d messages did not come through a cut: %q", len(left()), len(all), left())
 	}
 	s.stop()
+}
+
+func engineThroughCutSettlements(t *T) {
+	a := t.app(t.soonRetry(20))
+	const messages = 60
+	all := texts(messages)
+	a.publish(all...)
+	h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
+		a.calls.add(m)
+		t.work(t.h.slack() / 10)
+		return wherry.Ack()
+	}
+	s := a.handle(h, wherry.Prefetch(10))
+	for i, arm := range []writeHook{t.h.CutBeforeWrite, t.h.CutAfterWrite} {
+		a.reach(10 * (i + 1))
+		disarm := arm(t, a.l.b, a.l.topic)
+		a.reach(10*(i+1) + 5)
+		disarm()
+	}
+	seen := func() int {
+		different := map[string]bool{}
+		for _, id := range a.calls.ids() {
+			different[id] = true
+		}
+		return len(different)
+	}
+	if !t.eventually(func() bool { return seen() == messages }) {
+		t.Errorf("%d of %d messages were handled", seen(), messages)
+	}
+	s.stop()
+	a.l.empty()
 }
 
 // A tapped broker hands on the receivers that are opened from it. The engine sees the receivers as they are.

@@ -16,7 +16,8 @@ import (
 // A Harness is a backend under test. Only Open or Setup is needed; every other zero value is a default or, for the
 // hooks, something that the harness cannot do.
 //
-// The hooks are Inject, Cut, Restart, Wipe, Revoke and RevokeTx. A case that needs a hook which is nil fails, unless Lacks says why.
+// The hooks are Inject, Cut, CutBeforeWrite, CutAfterWrite, Restart, Wipe, Revoke and RevokeTx. A case that needs a hook which is
+// nil fails, unless Lacks says why.
 type Harness struct {
 	// Open returns a connection of its own to the broker under test; the suite closes it. All calls with one tb reach
 	// the same broker. It may be called concurrently.
@@ -47,6 +48,12 @@ type Harness struct {
 	Inject func(tb testing.TB, t driver.Topic, r driver.Record)
 	// Cut cuts the connections of b, and keeps them cut until mend is called.
 	Cut func(tb testing.TB, b driver.Broker) (mend func())
+	// CutBeforeWrite has a connection of b cut when the next write for the topic is on its way, a send or a settlement, so
+	// that it is never at the broker; CutAfterWrite does when it is there, and before b was answered. All of one call fare
+	// alike. A connection can be made again at once. Both return at once, and disarm ends what did not happen. A proxy between b
+	// and the broker does it: it cuts instead of passing on what b sends, or instead of passing on the answer.
+	CutBeforeWrite func(tb testing.TB, b driver.Broker, t driver.Topic) (disarm func())
+	CutAfterWrite  func(tb testing.TB, b driver.Broker, t driver.Topic) (disarm func())
 	// Restart stops the broker and starts it again with its data, and returns when it answers. No other case runs
 	// meanwhile.
 	Restart func(tb testing.TB)
@@ -67,22 +74,26 @@ type Harness struct {
 
 // The hooks' names, as [Case.Hooks] and [Harness.Lacks] use them.
 const (
-	HookInject   = "Inject"
-	HookCut      = "Cut"
-	HookRestart  = "Restart"
-	HookWipe     = "Wipe"
-	HookRevoke   = "Revoke"
-	HookRevokeTx = "RevokeTx"
+	HookInject         = "Inject"
+	HookCut            = "Cut"
+	HookCutBeforeWrite = "CutBeforeWrite"
+	HookCutAfterWrite  = "CutAfterWrite"
+	HookRestart        = "Restart"
+	HookWipe           = "Wipe"
+	HookRevoke         = "Revoke"
+	HookRevokeTx       = "RevokeTx"
 )
 
 func (h *Harness) hooks() map[string]bool {
 	return map[string]bool{
-		HookInject:   h.Inject != nil,
-		HookCut:      h.Cut != nil,
-		HookRestart:  h.Restart != nil,
-		HookWipe:     h.Wipe != nil,
-		HookRevoke:   h.Revoke != nil,
-		HookRevokeTx: h.RevokeTx != nil,
+		HookInject:         h.Inject != nil,
+		HookCut:            h.Cut != nil,
+		HookCutBeforeWrite: h.CutBeforeWrite != nil,
+		HookCutAfterWrite:  h.CutAfterWrite != nil,
+		HookRestart:        h.Restart != nil,
+		HookWipe:           h.Wipe != nil,
+		HookRevoke:         h.Revoke != nil,
+		HookRevokeTx:       h.RevokeTx != nil,
 	}
 }
 

@@ -15,6 +15,7 @@ func TestRunOwnCases(t *testing.T) { //nolint:tparallel // Run makes its sub-tes
 	h := broken{}.harness()
 	h.Lacks = map[string]string{
 		HookCut: "no fault switches here", HookRevoke: "no fault switches here", HookInject: "no fault switches here",
+		HookCutBeforeWrite: "no fault switches here", HookCutAfterWrite: "no fault switches here",
 		HookWipe: "no fault switches here", HookRevokeTx: "no fault switches here",
 	}
 	ran := 0

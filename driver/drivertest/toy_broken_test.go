@@ -93,6 +93,7 @@ func toyHarness(wrong toyFault) Harness {
 		},
 		Lacks: map[string]string{
 			HookInject: "tried with the in-process broker", HookRevoke: "tried with the in-process broker",
+			HookCutBeforeWrite: "tried with the in-process broker", HookCutAfterWrite: "tried with the in-process broker",
 			HookWipe: "tried with the in-process broker", HookRevokeTx: "tried with the in-process broker",
 		},
 	}
