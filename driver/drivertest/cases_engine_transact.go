@@ -174,10 +174,11 @@ func transactionStopped(t *T) {
 }
 
 func transactionCut(t *T) {
+	b := t.Open() // before whoever uses another: what is opened last is closed first, and a broker in process closes whole
 	r := t.relayed()
 	all := texts(60)
 	r.publish(all...)
-	l := r.l.over(t.Open())
+	l := r.l.over(b)
 	s := r.start(l, func(context.Context, *wherry.Message[string]) wherry.Outcome {
 		t.work(t.h.slack() / 20)
 		return wherry.Ack()
