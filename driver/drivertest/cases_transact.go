@@ -102,8 +102,9 @@ func (x *transacted) next(n int) ([]*driver.Delivery, driver.Tx) {
 			}
 			return ds, tx
 		}
-		// It brought fewer than there are: give them back and ask again.
+		// It brought fewer than there are: give them back and ask again, a little later, or no time would pass in process.
 		x.abort(tx)
+		t.pause(t.h.slack() / 20)
 	}
 	t.Fatalf("Next did not bring %d deliveries within %v", n, t.h.Wait)
 	return nil, nil
