@@ -100,6 +100,19 @@ func (w *worker) parkLocked(l *lane) {
 	w.waking = false
 }
 
+// leaveAloneLocked parks a lane beside one that is to do all, and reports whether it did: to take some of it would cost both more
+// than it gains. The linger's timer finds out whether that one still is quick.
+func (w *worker) leaveAloneLocked(l *lane) bool {
+	if w.bunched == 0 || !w.quickLocked() {
+		return false
+	}
+	if !w.lingering {
+		w.armLingerLocked()
+	}
+	w.parkLocked(l)
+	return true
+}
+
 // wakeAllLocked wakes every parked lane, at the end and after a pause.
 func (w *worker) wakeAllLocked() {
 	for _, l := range w.idle {

@@ -236,12 +236,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			w.parkLocked(l)
 			continue
 		}
-		if w.bunched > 0 && w.quickLocked() {
-			// Another does it all: to take some of it costs both more than it gains.
-			if !w.lingering {
-				w.armLingerLocked()
-			}
-			w.parkLocked(l)
+		if w.leaveAloneLocked(l) {
 			continue
 		}
 		if !w.isolating {

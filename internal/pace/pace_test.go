@@ -153,8 +153,12 @@ func TestPaceEach(t *testing.T) {
 			n    int
 			want int
 		}{
-			{time.Microsecond, 1, 30}, {8 * time.Microsecond, 1, 16}, {0, 10, 18},
-			{time.Second, 1, 9}, {time.Second, 1, 5}, {time.Second, 1, 2}, // stopped for a while, or that slow from now on
+			{time.Microsecond, 1, 30},
+			{8 * time.Microsecond, 1, 16},
+			{0, 10, 18},
+			{time.Second, 1, 9},
+			{time.Second, 1, 5},
+			{time.Second, 1, 2}, // stopped for a while, or that slow from now on
 		} {
 			p.Each(c.took, c.n)
 			if got := p.Share(1000, 1); got != c.want {
