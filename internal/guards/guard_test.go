@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -151,6 +152,39 @@ func TestTreeIsFresh(t *testing.T) {
 	for _, g := range all {
 		if _, err := g.without(fsys); err != nil {
 			t.Errorf("%s: %v", g.path, err)
+		}
+	}
+}
+
+// Parts have every guard once between them.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	all := make([]*guard, 10)
+	for i := range all {
+		all[i] = &guard{}
+	}
+	seen := map[*guard]int{}
+	for part := range 3 {
+		one := trial{part: part, parts: 3}
+		for _, g := range one.partOf(all) {
+			seen[g]++
+		}
+	}
+	for i, g := range all {
+		if seen[g] != 1 {
+			t.Errorf("guard %d is in %d parts, want 1", i, seen[g])
+		}
+	}
+	if got := len((&trial{}).partOf(all)); got != len(all) {
+		t.Errorf("without parts there are %d guards, want %d", got, len(all))
+	}
+}
+
+func TestPartIsANumberOfANumber(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"", "1", "0/3", "4/3", "a/b", "1/3x"} {
+		if _, err := here("", part, 1); err == nil || !strings.Contains(err.Error(), strconv.Quote(part)) {
+			t.Errorf("-part %q: got %v, want an error that quotes it", part, err)
 		}
 	}
 }

@@ -16,6 +16,8 @@ type trial struct {
 	root string
 	// only chooses guards whose file, test or text contains it.
 	only string
+	// part and parts choose of those every one whose place leaves part when it is divided by parts; 0 parts is all.
+	part, parts int
 	// jobs is how many are judged at a time.
 	jobs int
 	// timeout bounds each test: without its guard it may well wait for ever.
@@ -36,6 +38,8 @@ func (t *trial) run(ctx context.Context) (int, error) {
 			chosen = append(chosen, g)
 		}
 	}
+	suiting := len(chosen)
+	chosen = t.partOf(chosen)
 	before := t.before(ctx, chosen)
 	var (
 		bad   []string // a line for each
@@ -74,11 +78,28 @@ func (t *trial) run(ctx context.Context) (int, error) {
 		fmt.Fprintln(t.out, "guards: none is described")
 		return 0, nil
 	}
+	if len(chosen) < suiting {
+		fmt.Fprintf(t.out, "guards: part %d of %d, which is %d of %d\n", t.part+1, t.parts, len(chosen), suiting)
+	}
 	fmt.Fprintf(t.out, "guards: %d removed in turn, %d missed by their tests, %d not\n", len(chosen), len(chosen)-len(bad), len(bad))
 	for _, line := range bad {
 		fmt.Fprintln(t.out, line) // Once more, where whoever reads only the end sees it.
 	}
 	return len(bad), nil
+}
+
+// partOf is the part of the guards that this trial has.
+func (t *trial) partOf(all []*guard) []*guard {
+	if t.parts <= 1 {
+		return all
+	}
+	var own []*guard
+	for i, g := range all {
+		if i%t.parts == t.part {
+			own = append(own, g)
+		}
+	}
+	return own
 }
 
 func report(g *guard, v verdict) string {
