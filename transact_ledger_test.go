@@ -72,7 +72,7 @@ func (l *moneyBook) check(n int) error {
 func TestTransactionsConserveMoney(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(60)
-	if testing.Short() {
+	if testing.Short() || wherry.RaceEnabled { // the race detector takes seconds for each
 		seeds = 10
 	}
 	for seed := range seeds {
