@@ -261,7 +261,7 @@ func (w *worker) next(l *lane, s driver.Settlement) *driver.Delivery {
 			w.recallAllLocked() // and share what is left
 			continue
 		}
-		if w.receiving || w.bunched > 0 || !w.roomLocked() {
+		if w.receiving || !w.roomLocked() {
 			w.parkLocked(l)
 			yields = 0
 			continue
