@@ -101,12 +101,14 @@ func (s *sequencer) takeInLocked() {
 	w := s.w
 	alone := w.info.HasCount && s.inspectLocked()
 	got := w.buf[w.head:]
-	var hashes [hashedAtOnce]uint64
+	var hashes [keytable.AtOnce]uint64
 	for rest := got; len(rest) > 0; {
-		some := rest[:min(len(rest), hashedAtOnce)]
+		some := rest[:min(len(rest), keytable.AtOnce)]
 		for i, d := range some {
 			s.bytes += d.Size()
-			hashes[i] = s.keys.Hash(d.Key)
+			if s.ordered { // in a broadcast no key is asked for
+				hashes[i] = s.keys.Hash(d.Key)
+			}
 		}
 		for i, d := range some {
 			s.addLocked(d, hashes[i], alone)
@@ -117,10 +119,6 @@ func (s *sequencer) takeInLocked() {
 	clear(got)
 	w.buf, w.head = w.buf[:0], 0
 }
-
-// hashedAtOnce is of how many deliveries the keys are looked at before the first of them is put behind its key: the processor
-// fetches several at once where one does not wait for another.
-const hashedAtOnce = 16
 
 func (s *sequencer) addLocked(d *driver.Delivery, hash uint64, alone bool) {
 	if !s.ordered || len(d.Key) == 0 {

@@ -52,19 +52,15 @@ func (s *strands) place(k *strand) {
 	}
 }
 
-// sortedAtOnce is of how many records the keys are looked at before the first of them is sorted in: records that waited for
-// long are in no cache, and the processor fetches several at once where one does not wait for another.
-const sortedAtOnce = 16
-
 // sort sorts up to n of what was sent by its keys.
 func (s *strands) sort(n int) {
 	q := s.q
 	n = max(min(n, q.ready.n), 0)
 	s.ready += n
 	q.beside += n
-	var hashes [sortedAtOnce]uint64
+	var hashes [keytable.AtOnce]uint64
 	for n > 0 {
-		some := hashes[:min(n, sortedAtOnce)]
+		some := hashes[:min(n, keytable.AtOnce)]
 		for i := range some {
 			some[i] = s.keys.Hash(q.ready.at(i).delivery.Key)
 		}

@@ -89,8 +89,11 @@ func (t *Table[V]) add(key []byte, hash uint64) *Node[V] {
 // Of returns the node of a key, which is added where there is none.
 func (t *Table[V]) Of(key []byte) *Node[V] { return t.OfHash(key, t.Hash(key)) }
 
-// Hash is what OfHash wants to know of a key. Who asks for many keys has the hashes of some first, so that the processor fetches
-// the keys of all of them at once.
+// AtOnce is of how many keys who asks for many has the hashes before it asks for the first of them. Keys that waited for long are
+// in no cache, and the processor fetches several at once where one does not wait for another.
+const AtOnce = 16
+
+// Hash is what OfHash wants to know of a key. See [AtOnce].
 func (t *Table[V]) Hash(key []byte) uint64 {
 	if t.buckets == nil {
 		t.begin()
