@@ -32,7 +32,7 @@ func NewTopic[T any](name string, c Codec[T], opts ...TopicOption) Topic[T] {
 }
 
 // NewKeyedTopic declares a topic with keys. key appends the key of v to dst and returns the extended slice; it must not
-// keep dst, and is called by many goroutines.
+// keep dst, is called by many goroutines, and more than once for a message that the broker does not take at once.
 func NewKeyedTopic[T any](name string, c Codec[T], key func(dst []byte, v *T) []byte, opts ...TopicOption) KeyedTopic[T] {
 	s := newTopicSpec(name, c, key, opts)
 	s.keyed = true

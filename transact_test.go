@@ -139,6 +139,30 @@ func TestTransactionOfFailures(t *testing.T) {
 	})
 }
 
+// Where there are no dead letters a message that failed is settled with the others, and nothing of it is published.
+func TestTransactionDropsWhatTheFailedPublished(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newTxRig(t, mem.Config{})
+		publishOrders(t, r.b, 4)
+		run := start(t, r.consumer(4, time.Minute, func(_ context.Context, m *wherry.Message[order]) wherry.Outcome {
+			if m.Value.ID == 1 {
+				return wherry.Reject(errors.New("bad"))
+			}
+			return wherry.Ack()
+		}, wherry.NoDeadLetters()))
+		synctest.Wait()
+		wantInts(t, "results", r.results(t), []int{0, 2, 3})
+		run.mustEnd()
+		if n := depthOf(t, r.b, "orders"); n != 0 {
+			t.Errorf("%d messages are left", n)
+		}
+		if n := len(eventsOf[*wherry.Dropped](&r.events)); n != 1 {
+			t.Errorf("%d dropped messages were told, want 1", n)
+		}
+	})
+}
+
 func sorted(s []int) []int { slices.Sort(s); return s }
 
 // Until the commit nothing is done: a failed commit has every message handled again, and its results seen once.
