@@ -15,6 +15,15 @@ type Codec[T any] interface {
 // zeroes the value first, so that nothing of the message before shows through.
 type reuser interface{ Reuses() bool }
 
+// copier is a codec of []byte whose Append appends the value and nothing else. It is asked about the codec that is used, which
+// may have it embedded and another Append.
+type copier interface{ Copies(codec any) bool }
+
+func codecCopies(c any) bool {
+	is, ok := c.(copier)
+	return ok && is.Copies(c)
+}
+
 func codecReuses(c any) bool {
 	r, ok := c.(reuser)
 	return ok && r.Reuses()

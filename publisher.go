@@ -162,6 +162,11 @@ func (p *Publisher[T]) accepted(ctx context.Context, v *T) bool {
 	if v == nil || ctx.Err() != nil {
 		return false
 	}
+	if p.topic.copies {
+		if body, ok := any(v).(*[]byte); ok {
+			return len(*body) <= c.maxBody && c.accept.AcceptCopy(*body, c.contentType, c.clock.now())
+		}
+	}
 	e := c.take()
 	taken := false
 	if body, err := p.topic.codec.Append(e.body[:0], v); err == nil {

@@ -63,6 +63,8 @@ type topicSpec[T any] struct {
 	topicCore
 	codec Codec[T]
 	key   func(dst []byte, v *T) []byte
+	// copies is whether a message is nothing but the bytes of its value.
+	copies bool
 }
 
 // topicCore is the part that does not depend on the type.
@@ -84,6 +86,7 @@ func newTopicSpec[T any](name string, c Codec[T], key func([]byte, *T) []byte, o
 		s.failf("the codec is nil")
 	} else {
 		s.contentType = c.ContentType()
+		s.copies = key == nil && codecCopies(c)
 	}
 	if err := checkName(name); err != nil {
 		s.failf("name: %w", err)

@@ -17,6 +17,12 @@ func (Bytes) Decode(src []byte, v *[]byte) error {
 // ContentType returns "application/octet-stream".
 func (Bytes) ContentType() string { return "application/octet-stream" }
 
+// Copies reports whether a codec is this one, and not one that has it embedded: its bodies are copies of the values.
+func (Bytes) Copies(codec any) bool {
+	_, ok := codec.(Bytes)
+	return ok
+}
+
 // BytesView carries a body as it is, without a copy and without an allocation: the value that a handler sees is the
 // memory of the delivery. It is read-only, valid until the handler returns, and used again afterwards. Whoever needs it
 // for longer copies it.
@@ -36,3 +42,9 @@ func (BytesView) ContentType() string { return "application/octet-stream" }
 
 // Reuses tells that Decode overwrites the value whatever it held.
 func (BytesView) Reuses() bool { return true }
+
+// Copies reports whether a codec is this one, and not one that has it embedded: its bodies are copies of the values.
+func (BytesView) Copies(codec any) bool {
+	_, ok := codec.(BytesView)
+	return ok
+}

@@ -47,6 +47,9 @@ type Accepter interface {
 	// it is accepted: r.Body is then another buffer of length zero, or nil, which is the caller's. The rest of r is as in
 	// Send.
 	Accept(r *Record) bool
+	// AcceptCopy is Accept for a record of nothing but a body, of which it keeps a copy: body stays the caller's. The driver
+	// gives it an id of two numbers, which no other record has.
+	AcceptCopy(body []byte, contentType string, published Stamp) bool
 }
 
 // A Holder is a [Sender] whose broker can delay a record.

@@ -41,6 +41,41 @@ func TestAcceptTakesBodiesWithoutACopy(t *testing.T) {
 	want(t, "body", string(take(t, r, 1)[0].Body), "small")
 }
 
+// A body that is copied comes with the id that its queue gives it, also in an entry that had a key before.
+func TestAcceptCopies(t *testing.T) {
+	t.Parallel()
+	b := mem.New(mem.Config{MaxMessages: 2})
+	topic := queueTopic("orders")
+	a, r := accepter(t, b, topic), receiver(t, b, "", topic)
+	keyed := driver.Record{Body: []byte("keyed"), Key: []byte("key")}
+	if !a.Accept(&keyed) {
+		t.Fatal("not accepted")
+	}
+	settle(t, r, driver.Done, take(t, r, 1)...)
+	body := []byte("body")
+	for i := range 3 {
+		if got := a.AcceptCopy(body, "text/plain", 7); got != (i < 2) {
+			t.Errorf("body %d: accepted is %v", i, got)
+		}
+	}
+	copy(body, "####")
+	ds := take(t, r, 2)
+	for _, d := range ds {
+		want(t, "body", string(d.Body), "body")
+		want(t, "key", string(d.Key), "")
+		want(t, "content type", d.ContentType, "text/plain")
+		want(t, "time", d.Control.Published, 7)
+	}
+	if ds[0].ID == ds[1].ID || ds[0].ID.IsZero() || ds[1].ID.IsZero() {
+		t.Errorf("the ids are %q and %q", ds[0].ID, ds[1].ID)
+	}
+	settle(t, r, driver.Done, ds...)
+	b.Faults().Disconnect(mem.HardCut)
+	if a.AcceptCopy(body, "text/plain", 7) {
+		t.Error("accepted while the broker is away")
+	}
+}
+
 func TestAcceptTakesNothingElse(t *testing.T) {
 	t.Parallel()
 	for what, r := range map[string]driver.Record{

@@ -20,6 +20,7 @@ import (
 type queue struct {
 	b      *Broker
 	id     uint64 // the order in which several queues are locked
+	prefix uint64 // of the ids that are given here
 	topic  string
 	group  string
 	poison bool // Config.Poison

@@ -35,6 +35,9 @@ type plain struct{ s *sender }
 
 func (p plain) Send(ctx context.Context, batch []driver.Record) error { return p.s.Send(ctx, batch) }
 func (p plain) Accept(r *driver.Record) bool                          { return p.s.Accept(r) }
+func (p plain) AcceptCopy(body []byte, contentType string, published driver.Stamp) bool {
+	return p.s.AcceptCopy(body, contentType, published)
+}
 func (p plain) Limits() driver.SendLimits                             { return p.s.Limits() }
 func (p plain) Close(ctx context.Context) error                       { return p.s.Close(ctx) }
 
@@ -76,6 +79,32 @@ func (s *sender) Accept(r *driver.Record) bool {
 	}
 	e.size, e.count = size, 0
 	e.fillPlain(r)
+	q.push(e)
+	q.unlock()
+	return true
+}
+
+// AcceptCopy takes a small record, where there is room.
+func (s *sender) AcceptCopy(body []byte, contentType string, published driver.Stamp) bool {
+	q, size := s.route.Load().only, len(body)
+	if q == nil || size > s.inline || s.closed.Load() || !s.b.calm.Load() {
+		return false
+	}
+	q.mu.Lock()
+	if q.over != nil || q.room.first != nil || !q.fits(size, s.most) {
+		q.mu.Unlock()
+		return false
+	}
+	e := q.spare()
+	e.size, e.count = size, 0
+	d := &e.delivery
+	d.Body = append(d.Body[:0], body...)
+	d.ID.Prefix, d.ID.Seq = q.prefix, q.seq // which push counts up
+	d.ContentType = contentType
+	d.Control.Attempt, d.Control.Published = 0, published
+	if q.keyed.Load() {
+		d.Key = nil
+	}
 	q.push(e)
 	q.unlock()
 	return true

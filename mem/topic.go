@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -91,7 +92,7 @@ func (b *Broker) addQueue(t *topic, group string) *queue {
 
 func (b *Broker) add(t *topic, q *queue) *queue {
 	b.lastQueue++
-	q.b, q.id, q.poison = b, b.lastQueue, b.cfg.Poison
+	q.b, q.id, q.prefix, q.poison = b, b.lastQueue, rand.Uint64(), b.cfg.Poison
 	queues := append(slices.Clip(t.all()), q)
 	t.queues.Store(&queues)
 	return q

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/wherryhq/wherry/driver"
@@ -208,8 +209,14 @@ func TestKeptBatchIsFound(t *testing.T) {
 	}
 }
 
+// brokenCopies is a broker whose senders accept records as they should.
+func brokenCopies(f func(s driver.Accepter, body []byte, contentType string, at driver.Stamp) bool) broken {
+	return broken{accept: driver.Accepter.Accept, acceptCopy: f}
+}
+
 func TestBrokenAccepts(t *testing.T) {
 	t.Parallel()
+	var ids atomic.Int64
 	checkBreakages(t, map[string]breakage{
 		"keeps the caller's buffer": {
 			b: broken{accept: func(s driver.Accepter, r *driver.Record) bool {
@@ -235,6 +242,32 @@ func TestBrokenAccepts(t *testing.T) {
 				return ok
 			}},
 			want: []string{"queue/accept/whole"},
+		},
+		"keeps a body that it was to copy": {
+			b: brokenCopies(func(s driver.Accepter, body []byte, contentType string, at driver.Stamp) bool {
+				r := driver.Record{Body: body, ContentType: contentType, ID: driver.ID{Prefix: 1, Seq: uint64(ids.Add(1))}}
+				r.Control.Published = at
+				return s.Accept(&r)
+			}),
+			want: []string{"queue/accept/copy"},
+		},
+		"gives every body one id": {
+			b: brokenCopies(func(s driver.Accepter, body []byte, contentType string, at driver.Stamp) bool {
+				r := driver.Record{Body: bytes.Clone(body), ContentType: contentType, ID: driver.ID{Prefix: 1, Seq: 1}}
+				r.Control.Published = at
+				return s.Accept(&r)
+			}),
+			want: []string{"queue/accept/copy"},
+		},
+		"forgets the content type of a body": {
+			b: brokenCopies(func(s driver.Accepter, body []byte, _ string, at driver.Stamp) bool {
+				return s.AcceptCopy(body, "", at)
+			}),
+			want: []string{"queue/accept/copy"},
+		},
+		"loses the bodies that it accepts": {
+			b:    brokenCopies(func(driver.Accepter, []byte, string, driver.Stamp) bool { return true }),
+			want: []string{"queue/accept/copy", "queue/accept/closed"},
 		},
 		"changes what it does not accept": {
 			b:    broken{accept: func(_ driver.Accepter, r *driver.Record) bool { r.ID.Seq++; return false }},

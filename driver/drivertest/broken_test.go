@@ -21,6 +21,8 @@ type broken struct {
 	send    func(s driver.Sender, batch []driver.Record, send sendFunc) error
 	accept  func(s driver.Accepter, r *driver.Record) bool // nil: its senders are no Accepters
 	limits  func(driver.SendLimits) driver.SendLimits
+	// acceptCopy may be nil where accept is not
+	acceptCopy func(s driver.Accepter, body []byte, contentType string, published driver.Stamp) bool
 	receive func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error)
 	settle  func(r *brokenReceiver, ctx context.Context, batch []driver.Settlement) error
 	info    func(driver.Info) driver.Info
@@ -126,6 +128,14 @@ type brokenAccepter struct{ *brokenSender }
 
 func (s *brokenAccepter) Accept(r *driver.Record) bool {
 	return s.b.accept(s.Sender.(driver.Accepter), r)
+}
+
+func (s *brokenAccepter) AcceptCopy(body []byte, contentType string, published driver.Stamp) bool {
+	a := s.Sender.(driver.Accepter)
+	if s.b.acceptCopy == nil {
+		return a.AcceptCopy(body, contentType, published)
+	}
+	return s.b.acceptCopy(a, body, contentType, published)
 }
 
 type brokenHolder struct {

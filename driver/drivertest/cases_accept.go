@@ -16,6 +16,12 @@ func acceptCases() []Case {
 			Needs: []Ability{Accept}, kinds: shared, Run: acceptWhole,
 		},
 		{
+			Name: "accept/copy",
+			Sentence: "A body that is accepted alone arrives whole, with an id of its own, and the caller may write over it at " +
+				"once.",
+			Needs: []Ability{Accept}, kinds: shared, Run: acceptCopy,
+		},
+		{
 			Name:     "accept/closed",
 			Sentence: "After Sender.Close nothing is accepted.",
 			Needs:    []Ability{Accept}, kinds: shared, Run: acceptClosed,
@@ -70,6 +76,61 @@ func acceptWhole(t *T) {
 	}
 }
 
+func acceptCopy(t *T) {
+	l := t.line()
+	r, s := l.receiver(), l.sender()
+	ids := make(map[string]bool)
+	for round := range 3 {
+		sent := make(map[string]bool)
+		for _, rec := range bodies(round) {
+			buf := bytes.Clone(rec.Body)
+			if s.acceptCopy(buf) {
+				sent[string(rec.Body)] = true
+			}
+			fill(buf, "#")
+		}
+		ds := r.take(len(sent))
+		for _, d := range ds {
+			id := d.ID.String()
+			switch rec := (driver.Record{ID: d.ID, Body: d.Body, ContentType: copied, Control: driver.Control{Published: copiedAt}}); {
+			case !sent[string(d.Body)]:
+				t.Errorf("%d bytes came that were not accepted, or came twice", len(d.Body))
+			case ids[id] || d.ID.IsZero():
+				t.Errorf("the id %q is no id of its own", id)
+			default:
+				if wrong := difference(&rec, d); wrong != "" {
+					t.Errorf("%s arrived with %s", id, wrong)
+				}
+			}
+			delete(sent, string(d.Body))
+			ids[id] = true
+		}
+		r.done(ds...)
+	}
+}
+
+const (
+	copied   = "text/plain"
+	copiedAt = driver.Stamp(1_700_000_000_000_000_000)
+)
+
+// acceptCopy offers a body and reports whether it was accepted.
+func (s *sender) acceptCopy(body []byte) bool {
+	t := s.t
+	a, ok := s.s.(driver.Accepter)
+	if !ok {
+		t.Fatalf("a sender of this broker is no Accepter, though another was")
+	}
+	before, accepted := bytes.Clone(body), false
+	if !t.until(t.soon(), "AcceptCopy", t.h.Wait, func() { accepted = a.AcceptCopy(body, copied, copiedAt) }) {
+		t.FailNow()
+	}
+	if !bytes.Equal(body, before) {
+		t.Errorf("AcceptCopy changed a body of %d bytes, of which it reports %v", len(body), accepted)
+	}
+	return accepted
+}
+
 // bodies are records of nothing but a body, and some a key, which is what is accepted if anything is. Another round has the keys
 // elsewhere, so that a buffer with one is used again for a record without, and the other way round.
 func bodies(round int) []driver.Record {
@@ -91,6 +152,9 @@ func acceptClosed(t *T) {
 	var buf []byte
 	if s.accept(bodies(0)[0], &buf) {
 		t.Errorf("a record was accepted after Close")
+	}
+	if s.acceptCopy(bodies(0)[0].Body) {
+		t.Errorf("a body was accepted after Close")
 	}
 	r.none()
 }

@@ -1,0 +1,73 @@
+package wherry_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/codec"
+	"github.com/wherryhq/wherry/internal/assert"
+)
+
+// loud has another Append than the codec that it embeds.
+type loud struct{ codec.BytesView }
+
+func (l loud) Append(dst []byte, v *[]byte) ([]byte, error) {
+	dst, err := l.BytesView.Append(dst, v)
+	return append(dst, '!'), err
+}
+
+// Bodies that are copies of their values are what the values were at the publish, within the same limits, and a codec that only
+// embeds one of bytes is asked.
+func TestBytesArePublished(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		codec wherry.Codec[[]byte]
+		want  string
+	}{
+		"bytes":    {codec.Bytes{}, "body"},
+		"view":     {codec.BytesView{}, "body"},
+		"embedded": {loud{}, "body!"},
+		"pointer":  {&codec.Bytes{}, "body"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newMem(t)
+				topic := wherry.NewTopic("bytes", c.codec, wherry.BodyLimit(8))
+				p, err := wherry.NewPublisher(t.Context(), b, topic)
+				assert.NoError(t, err)
+				var got calls
+				ids := make(map[string]bool)
+				run := start(t, wherry.Consume(wherry.Queue(b, topic), func(_ context.Context, m *wherry.Message[[]byte]) wherry.Outcome {
+					got.add("%s", m.Value)
+					ids[m.ID()] = true
+					return wherry.Ack()
+				}))
+				body := []byte("body")
+				for range 2 {
+					assert.NoError(t, p.Publish(t.Context(), &body))
+				}
+				assert.NoError(t, p.Publish(t.Context(), &body, wherry.WithID("mine")))
+				copy(body, "####")
+				large := make([]byte, 9)
+				assert.ErrorIs(t, p.Publish(t.Context(), &large), wherry.ErrTooLarge)
+				assert.ErrorIs(t, p.Publish(t.Context(), nil), wherry.ErrNotSent)
+				synctest.Wait()
+				assert.NoError(t, p.Close(t.Context()))
+				assert.ErrorIs(t, p.Publish(t.Context(), &body), wherry.ErrClosed)
+				run.mustEnd()
+				all := got.all()
+				assert.Equal(t, len(all), 3)
+				for _, v := range all {
+					assert.Equal(t, v, c.want)
+				}
+				assert.Equal(t, len(ids), 3)
+				assert.True(t, ids["mine"], "the id that was asked for is missing")
+			})
+		})
+	}
+}
+
+var _ wherry.Codec[[]byte] = loud{}
