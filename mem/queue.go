@@ -104,6 +104,11 @@ func (q *queue) fits(size int, most bound) bool {
 	return n == 0 || n < most.messages && q.bytes+q.room.grantedBytes+size <= most.bytes
 }
 
+// takes reports whether a record of this size may become ready at once, before none that waits for room.
+func (q *queue) takes(size int, most bound) bool {
+	return q.over == nil && q.room.first == nil && q.fits(size, most)
+}
+
 // waiter returns the member to wake because there is something to take, or nil. The caller wakes it after unlocking.
 // One wake is in flight at most: who is woken and leaves something wakes the next.
 func (q *queue) waiter() *member {

@@ -38,8 +38,8 @@ func (p plain) Accept(r *driver.Record) bool                          { return p
 func (p plain) AcceptCopy(body []byte, contentType string, published driver.Stamp) bool {
 	return p.s.AcceptCopy(body, contentType, published)
 }
-func (p plain) Limits() driver.SendLimits                             { return p.s.Limits() }
-func (p plain) Close(ctx context.Context) error                       { return p.s.Close(ctx) }
+func (p plain) Limits() driver.SendLimits       { return p.s.Limits() }
+func (p plain) Close(ctx context.Context) error { return p.s.Close(ctx) }
 
 var (
 	_ driver.Accepter = (*sender)(nil)
@@ -62,7 +62,7 @@ func (s *sender) Accept(r *driver.Record) bool {
 		return false
 	}
 	q.mu.Lock()
-	if q.over != nil || q.room.first != nil || !q.fits(size, s.most) {
+	if !q.takes(size, s.most) {
 		q.mu.Unlock()
 		return false
 	}
@@ -91,7 +91,7 @@ func (s *sender) AcceptCopy(body []byte, contentType string, published driver.St
 		return false
 	}
 	q.mu.Lock()
-	if q.over != nil || q.room.first != nil || !q.fits(size, s.most) {
+	if !q.takes(size, s.most) {
 		q.mu.Unlock()
 		return false
 	}
@@ -127,7 +127,7 @@ func (s *sender) Send(ctx context.Context, batch []driver.Record) error {
 		return s.send(ctx, batch)
 	}
 	q.mu.Lock()
-	if q.over != nil || q.room.first != nil || !q.fits(size, s.most) {
+	if !q.takes(size, s.most) {
 		q.mu.Unlock()
 		return s.send(ctx, batch)
 	}

@@ -90,6 +90,9 @@ func TestNewcomerDoesNotOvertakeWhoWaits(t *testing.T) {
 		if s.(driver.Accepter).Accept(&driver.Record{Body: []byte("1")}) {
 			t.Error("a record was accepted before those that wait")
 		}
+		if s.(driver.Accepter).AcceptCopy([]byte("1"), "", 0) {
+			t.Error("a body was accepted before those that wait")
+		}
 		want(t, "depth", depth(t, b, "", topic), "ready 1 held 0 in flight 0")
 		want(t, "first", bodies(take(t, r, 1)), "[12345678]")
 		synctest.Wait()

@@ -21,8 +21,6 @@ type broken struct {
 	send    func(s driver.Sender, batch []driver.Record, send sendFunc) error
 	accept  func(s driver.Accepter, r *driver.Record) bool // nil: its senders are no Accepters
 	limits  func(driver.SendLimits) driver.SendLimits
-	// acceptCopy may be nil where accept is not
-	acceptCopy func(s driver.Accepter, body []byte, contentType string, published driver.Stamp) bool
 	receive func(r *brokenReceiver, ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error)
 	settle  func(r *brokenReceiver, ctx context.Context, batch []driver.Settlement) error
 	info    func(driver.Info) driver.Info
@@ -30,6 +28,8 @@ type broken struct {
 	closed  func(s *brokenSender, ctx context.Context) error
 	depth   func(driver.Depth) driver.Depth
 	declare func(error) error
+
+	acceptCopy func(s driver.Accepter, body []byte, contentType string, published driver.Stamp) bool // nil: as it should be
 
 	describe func(driver.Description) driver.Description
 
