@@ -7,7 +7,9 @@ import (
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/codec"
+	"github.com/wherryhq/wherry/driver"
 	"github.com/wherryhq/wherry/internal/assert"
+	"github.com/wherryhq/wherry/mem"
 )
 
 // loud has another Append than the codec that it embeds.
@@ -71,3 +73,47 @@ func TestBytesArePublished(t *testing.T) {
 }
 
 var _ wherry.Codec[[]byte] = loud{}
+
+// A watched sender tells which way records go.
+type watched struct {
+	*mem.Broker
+	way string
+}
+
+func (w *watched) OpenSender(ctx context.Context, to driver.Target) (driver.Sender, error) {
+	s, err := w.Broker.OpenSender(ctx, to)
+	return watchedSender{s, w}, err
+}
+
+type watchedSender struct {
+	driver.Sender
+	w *watched
+}
+
+func (s watchedSender) Send(ctx context.Context, batch []driver.Record) error {
+	s.w.way = "sent"
+	return s.Sender.Send(ctx, batch)
+}
+
+func (s watchedSender) Accept(r *driver.Record) bool {
+	s.w.way = "accepted"
+	return s.Sender.(driver.Accepter).Accept(r)
+}
+
+func (s watchedSender) AcceptCopy(body []byte, contentType string, published driver.Stamp) bool {
+	s.w.way = "copied"
+	return s.Sender.(driver.Accepter).AcceptCopy(body, contentType, published)
+}
+
+// A long body is not copied while the broker is locked.
+func TestLongBytesAreHandedOver(t *testing.T) {
+	t.Parallel()
+	w := &watched{Broker: mem.New(mem.Config{})}
+	p, err := wherry.NewPublisher(t.Context(), w, wherry.NewTopic("bytes", codec.Bytes{}))
+	assert.NoError(t, err)
+	for size, want := range map[int]string{0: "copied", 64: "copied", 4 << 10: "copied", 4<<10 + 1: "accepted", 1 << 20: "accepted"} {
+		body := make([]byte, size)
+		assert.NoError(t, p.Publish(t.Context(), &body))
+		assert.Equal(t, w.way, want)
+	}
+}

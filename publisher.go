@@ -33,6 +33,10 @@ type Publisher[T any] struct {
 	core  publisherCore
 }
 
+// mostCopied is the longest body that is copied while the broker is locked. A longer one is written into a buffer that becomes the
+// broker's.
+const mostCopied = 4 << 10
+
 // publisherCore is the part that does not depend on the type.
 type publisherCore struct {
 	spec   publishSpec
@@ -163,7 +167,7 @@ func (p *Publisher[T]) accepted(ctx context.Context, v *T) bool {
 		return false
 	}
 	if p.topic.copies {
-		if body, ok := any(v).(*[]byte); ok {
+		if body, ok := any(v).(*[]byte); ok && len(*body) <= mostCopied {
 			return len(*body) <= c.maxBody && c.accept.AcceptCopy(*body, c.contentType, c.clock.now())
 		}
 	}
