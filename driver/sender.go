@@ -40,7 +40,7 @@ type SendLimits struct {
 }
 
 // An Accepter is a [Sender] that may take a record at once, without leaving the process: that saves a context, and a copy
-// of the body.
+// of the body or its encoding.
 type Accepter interface {
 	// Accept is a Send of one record where that succeeds without waiting for anything, and reports whether it did. Where
 	// it did not it has done nothing, for whatever reason, and the caller sends the record. The body is the driver's once

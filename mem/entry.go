@@ -100,13 +100,18 @@ func isPlain(r *driver.Record) bool {
 
 // fillPlain sets what such a record has besides.
 func (e *entry) fillPlain(r *driver.Record) {
-	d, c := &e.delivery, &r.Control
-	d.ID.Prefix, d.ID.Seq = r.ID.Prefix, r.ID.Seq
-	d.ContentType = r.ContentType
-	d.Control.Attempt, d.Control.Published = c.Attempt, c.Published
+	e.stamp(r.ID.Prefix, r.ID.Seq, r.ContentType, r.Control.Attempt, r.Control.Published)
 	if len(r.Key) > 0 || e.q.keyed.Load() {
 		e.fillKey(r.Key)
 	}
+}
+
+// stamp sets what every record has beside its body.
+func (e *entry) stamp(prefix, seq uint64, contentType string, attempt int, published driver.Stamp) {
+	d := &e.delivery
+	d.ID.Prefix, d.ID.Seq = prefix, seq
+	d.ContentType = contentType
+	d.Control.Attempt, d.Control.Published = attempt, published
 }
 
 // fillKey copies the key in.

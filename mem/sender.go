@@ -97,13 +97,10 @@ func (s *sender) AcceptCopy(body []byte, contentType string, published driver.St
 	}
 	e := q.spare()
 	e.size, e.count = size, 0
-	d := &e.delivery
-	d.Body = append(d.Body[:0], body...)
-	d.ID.Prefix, d.ID.Seq = q.prefix, q.seq // which push counts up
-	d.ContentType = contentType
-	d.Control.Attempt, d.Control.Published = 0, published
+	e.delivery.Body = append(e.delivery.Body[:0], body...)
+	e.stamp(q.prefix, q.seq, contentType, 0, published) // push counts seq up
 	if q.keyed.Load() {
-		d.Key = nil
+		e.fillKey(nil)
 	}
 	q.push(e)
 	q.unlock()

@@ -29,13 +29,17 @@ func acceptCases() []Case {
 	}
 }
 
-// accept offers a record, whose buffer is *buf, and reports whether it was accepted. *buf is the caller's buffer afterwards.
-func (s *sender) accept(rec driver.Record, buf *[]byte) bool {
-	t := s.t
+func (s *sender) accepter() driver.Accepter {
 	a, ok := s.s.(driver.Accepter)
 	if !ok {
-		t.Fatalf("a sender of this broker is no Accepter, though another was")
+		s.t.Fatalf("a sender of this broker is no Accepter, though another was")
 	}
+	return a
+}
+
+// accept offers a record, whose buffer is *buf, and reports whether it was accepted. *buf is the caller's buffer afterwards.
+func (s *sender) accept(rec driver.Record, buf *[]byte) bool {
+	t, a := s.t, s.accepter()
 	one := cloneRecords([]driver.Record{rec})
 	*buf = append((*buf)[:0], rec.Body...)
 	one[0].Body = *buf
@@ -116,11 +120,7 @@ const (
 
 // acceptCopy offers a body and reports whether it was accepted.
 func (s *sender) acceptCopy(body []byte) bool {
-	t := s.t
-	a, ok := s.s.(driver.Accepter)
-	if !ok {
-		t.Fatalf("a sender of this broker is no Accepter, though another was")
-	}
+	t, a := s.t, s.accepter()
 	before, accepted := bytes.Clone(body), false
 	if !t.until(t.soon(), "AcceptCopy", t.h.Wait, func() { accepted = a.AcceptCopy(body, copied, copiedAt) }) {
 		t.FailNow()
