@@ -35,8 +35,8 @@ func (c *clock) now() driver.Stamp {
 
 // set gives the clock a reading of the system's, where it uses one again.
 func (c *clock) set(now time.Time) {
-	if c.cached.Load() != 0 {
-		c.cached.Store(now.UnixNano())
+	if v := c.cached.Load(); v != 0 {
+		c.cached.CompareAndSwap(v, now.UnixNano()) // not one that was forgotten meanwhile: no timer would forget this
 	}
 }
 

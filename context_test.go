@@ -120,3 +120,15 @@ func TestClockIsAtMostTwoMillisecondsBehind(t *testing.T) {
 		assert.Equal(t, time.Since(c.now().Time()), 0)
 	})
 }
+
+// Who only asks for the cause sees the timeout too.
+func TestCauseOfAnUntouchedContextPastItsDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := lazy(t.Context(), driver.StampOf(time.Now().Add(time.Second)))
+		assert.NoError(t, context.Cause(c))
+		time.Sleep(2 * time.Second)
+		assert.ErrorIs(t, context.Cause(c), ErrHandlerTimeout)
+		c.end(ErrReturned)
+	})
+}

@@ -92,6 +92,10 @@ func (t *topicSpec[T]) encode(c *publisherCore, e *encoding, v *T, opts []Messag
 	if v == nil {
 		return errNilValue
 	}
+	if t.key != nil {
+		e.dressed = true
+		e.key = t.key(e.key, v) // first: what cannot be encoded has a key all the same, which later ones wait for
+	}
 	body, err := t.codec.Append(e.body[:0], v)
 	if err != nil {
 		return fmt.Errorf("%w: encode: %w", ErrNotSent, err)
@@ -99,9 +103,6 @@ func (t *topicSpec[T]) encode(c *publisherCore, e *encoding, v *T, opts []Messag
 	e.body = body
 	if t.key != nil || len(opts) > 0 {
 		e.dressed = true
-		if t.key != nil {
-			e.key = t.key(e.key, v)
-		}
 		for i := range opts {
 			if err := opts[i].apply(e); err != nil {
 				return fmt.Errorf("%w: %w", ErrNotSent, err)

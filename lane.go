@@ -185,7 +185,7 @@ func (l *lane) tell(d *driver.Delivery, o Outcome) {
 	e := &l.event
 	*e = Handled{
 		Origin: r.origin, ID: d.ID.String(), Attempt: attemptOf(d), Outcome: o,
-		Took: time.Duration(now - l.started),
+		Took: max(time.Duration(now-l.started), 0), // the two may be readings of different age
 	}
 	if p := d.Control.Published; p != 0 {
 		e.Age = max(time.Duration(now-p), 0)

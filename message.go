@@ -19,7 +19,8 @@ type Message[T any] struct {
 }
 
 // Clone returns a copy that may be kept and shared. Key, headers, body and, where the codec's values are views, the value
-// are copied. A value that holds pointers is copied as Go copies it.
+// are copied. A value that holds pointers is copied as Go copies it. A view is copied by decoding the body again; a codec that
+// refuses it the second time leaves the zero value.
 func (m *Message[T]) Clone() *Message[T] {
 	of := m.d
 	d := driver.Delivery{ // without its Slot, which the engine may be writing
@@ -29,9 +30,12 @@ func (m *Message[T]) Clone() *Message[T] {
 	c := &Message[T]{Value: m.Value, codec: m.codec, message: message{d: &d, consumer: m.consumer}}
 	if codecReuses(m.codec) {
 		var fresh T
-		if m.codec.Decode(d.Body, &fresh) == nil {
-			c.Value = fresh
+		dec := decoderOf(m.codec)
+		if dec.decode(&d, &fresh) != nil {
+			var zero T
+			fresh = zero
 		}
+		c.Value = fresh
 	}
 	return c
 }

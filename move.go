@@ -51,6 +51,7 @@ func (w *worker) handOver(l *lane, settlements []driver.Settlement, moves []*mov
 		w.tellTooLate(len(settlements) + len(moves))
 		return
 	}
+	w.recallLocked(l) // what it acknowledged before counts now, and this one once
 	w.moveLocked(moves)
 	for _, s := range settlements {
 		w.settleLocked(s)
@@ -286,23 +287,23 @@ func (m *mover) blocked() (kept int, why error) {
 // does not, and no more than that: others of the key may have come to the dead letters before. The worker's lock is held.
 func (m *mover) dropLocked(tenure uint64) int {
 	gone := func(one *move) bool { return one.d.Tenure == tenure }
-	var keys []*seqNode
+	var keyed []*move
 	m.mu.Lock()
 	n := len(m.queue)
 	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return gone(one) && slices.Contains(m.queue, one) })
 	for _, one := range m.queue {
 		if one.key != nil && gone(one) {
-			keys = append(keys, one.key)
+			keyed = append(keyed, one)
 		}
 	}
 	m.queue = slices.DeleteFunc(m.queue, gone)
 	n -= len(m.queue)
 	m.mu.Unlock()
-	for _, key := range keys {
-		if m.out == m.w.r.dead && m.w.seq.setsAside(key) {
-			m.w.r.aside.back(key.Key())
+	for _, one := range keyed {
+		if seq := m.w.seq; m.out == m.w.r.dead && seq.setsAside(one.key) {
+			m.w.r.aside.back(one.key.Key(), seq.asideID(one.d))
 		}
-		m.w.seq.movedLocked(key) // which may hand the mover the next of the key
+		m.w.seq.movedLocked(one.key) // which may hand the mover the next of the key
 	}
 	return n
 }

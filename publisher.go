@@ -120,7 +120,7 @@ func NewPublisher[T any](ctx context.Context, b driver.Broker, t TopicOf[T], opt
 	}
 	c.contentType = p.topic.contentType
 	c.open(out)
-	if c.join == nil {
+	if c.join == nil && !p.topic.fanout { // one that goes to several groups cannot be handed over
 		c.accept, _ = out.sender.(driver.Accepter)
 	}
 	return p, nil
@@ -222,7 +222,7 @@ func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...
 	r := batchRun{core: &p.core, most: p.core.chunk()}
 	atOnce := p.core.accept != nil && len(opts) == 0
 	for v := range vs {
-		if atOnce && len(r.batch) == 0 && p.accepted(ctx, v) {
+		if atOnce && len(r.batch) == 0 && r.keys == nil && p.accepted(ctx, v) {
 			r.total++
 			continue
 		}

@@ -13,6 +13,8 @@ const (
 	redriveBatch = 64
 	// redriveIdle is how long a redrive waits for another dead letter before it takes the topic for empty.
 	redriveIdle = 500 * time.Millisecond
+	// redrivePatience is for how long none may come while the broker says that there are more.
+	redrivePatience = 10 * time.Second
 	// maxPassedOver is how many dead letters that were not asked for a redrive holds back at most.
 	maxPassedOver = 10_000
 )
@@ -108,6 +110,8 @@ func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...
 type redrive struct {
 	spec   redriveSpec
 	topic  string
+	b      driver.Queuer
+	source driver.Source
 	recv   *sideline
 	out    *outlet
 	passed []driver.Settlement // released at the end, or they would come again at once
@@ -115,7 +119,7 @@ type redrive struct {
 }
 
 func openRedrive(ctx context.Context, b driver.Queuer, t *topicCore, spec redriveSpec) (*redrive, error) {
-	r := &redrive{spec: spec, topic: t.name}
+	r := &redrive{spec: spec, topic: t.name, b: b}
 	name := t.settings.deadLetterTo
 	if name == "" {
 		name = deadLetterName(t.name, spec.group)
@@ -125,10 +129,11 @@ func openRedrive(ctx context.Context, b driver.Queuer, t *topicCore, spec redriv
 	if err != nil {
 		return r, err
 	}
-	recv, err := b.OpenQueue(ctx, driver.Source{
-		Topics: []driver.Topic{{Name: name, Role: driver.DeadLetter}}, Prefetch: redriveBatch, Name: t.name + " redrive",
+	r.source = driver.Source{
+		Topics: []driver.Topic{{Name: name, Role: driver.DeadLetter}}, Prefetch: r.credit(t), Name: t.name + " redrive",
 		Topology: spec.topology,
-	})
+	}
+	recv, err := b.OpenQueue(ctx, r.source)
 	if err != nil {
 		return r, err
 	}
@@ -136,8 +141,17 @@ func openRedrive(ctx context.Context, b driver.Queuer, t *topicCore, spec redriv
 	return r, nil
 }
 
+// credit is how many dead letters may be unsettled: those of a batch, and those that are passed over, where there may be any.
+func (r *redrive) credit(t *topicCore) int {
+	if r.spec.reasons == nil && t.settings.deadLetterTo == "" {
+		return redriveBatch
+	}
+	return maxPassedOver + redriveBatch
+}
+
 func (r *redrive) run(ctx context.Context) error {
 	dst := make([]*driver.Delivery, 0, redriveBatch)
+	last := time.Now()
 	for {
 		room := redriveBatch
 		if r.spec.limit > 0 {
@@ -154,6 +168,7 @@ func (r *redrive) run(ctx context.Context) error {
 			if err := r.move(ctx, got); err != nil {
 				return err
 			}
+			last = time.Now()
 			continue
 		}
 		switch {
@@ -162,9 +177,33 @@ func (r *redrive) run(ctx context.Context) error {
 		case !idle && err != nil:
 			return err
 		case idle:
-			return nil
+			switch n, why := r.left(ctx); {
+			case n <= 0:
+				return nil
+			case time.Since(last) >= redrivePatience:
+				return fmt.Errorf("%d more dead letters are there and have not come for %v%s", n, redrivePatience, why)
+			}
 		}
 	}
+}
+
+// left is how many dead letters are ready though none came, which a receiver that has just joined need not have, and why as the
+// receiver says it. It is 0 where the broker does not tell.
+func (r *redrive) left(ctx context.Context) (n int64, why string) {
+	in, ok := r.b.(driver.Inspector)
+	if !ok {
+		return 0, ""
+	}
+	d, err := in.Depth(ctx, r.source)
+	if err != nil {
+		return 0, "" // what is wrong with the broker the receiver says
+	}
+	if w, ok := r.recv.Receiver.(driver.Waiter); ok {
+		if text := w.Waiting(); text != "" {
+			why = ": " + text
+		}
+	}
+	return d.Ready, why
 }
 
 // move sends what was asked for and settles what was confirmed.

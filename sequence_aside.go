@@ -5,19 +5,31 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/wherryhq/wherry/driver"
 )
 
-// maxAside is how many keys may be set aside in memory. Past it intake pauses.
-const maxAside = 100_000
+const (
+	// maxAside is how many keys may be set aside in memory. Past it intake pauses.
+	maxAside = 100_000
+	// maxAsideIDs is how many messages of them are known by their ids. Others are counted.
+	maxAsideIDs = 1 << 17
+)
 
 var errFollows = errors.New("an earlier message of its key failed for good")
 
 // asides are the keys whose messages go to the dead letters unseen, of all workers of a consumer: a key may go from one to
-// another. Each has a count of those that are there, under Park.
+// another. Each has the ids of those that are there, for Park: what was redriven may be delivered twice, and counts once.
 type asides struct {
 	n    atomic.Int64 // of keys
-	mu   sync.Mutex   // guards the field below
-	keys map[string]int
+	mu   sync.Mutex   // guards the fields below
+	keys map[string]*asideKey
+	ids  int
+}
+
+type asideKey struct {
+	ids  map[driver.ID]struct{}
+	more int // without an id, or when there are too many ids to know them all
 }
 
 func (a *asides) full() bool { return a.n.Load() >= maxAside }
@@ -34,26 +46,48 @@ func (a *asides) has(key []byte) bool {
 }
 
 // add notes that a message of a key goes to the dead letters.
-func (a *asides) add(key []byte) {
+func (a *asides) add(key []byte, id driver.ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.keys == nil {
-		a.keys = make(map[string]int)
+	k := a.keys[string(key)]
+	if k == nil {
+		if a.keys == nil {
+			a.keys = make(map[string]*asideKey)
+		}
+		k = &asideKey{}
+		a.keys[string(key)] = k
+		a.n.Store(int64(len(a.keys)))
 	}
-	a.keys[string(key)]++
-	a.n.Store(int64(len(a.keys)))
+	if id.IsZero() || a.ids >= maxAsideIDs {
+		k.more++
+		return
+	}
+	if k.ids == nil {
+		k.ids = make(map[driver.ID]struct{})
+	}
+	before := len(k.ids)
+	k.ids[id] = struct{}{}
+	a.ids += len(k.ids) - before
 }
 
 // back notes that a message of a key came back. With the last of them the key is no longer set aside.
-func (a *asides) back(key []byte) {
+func (a *asides) back(key []byte, id driver.ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if left := a.keys[string(key)] - 1; left > 0 {
-		a.keys[string(key)] = left
-	} else {
-		delete(a.keys, string(key))
+	k := a.keys[string(key)]
+	if k == nil {
+		return
 	}
-	a.n.Store(int64(len(a.keys)))
+	if _, known := k.ids[id]; known {
+		delete(k.ids, id)
+		a.ids--
+	} else if k.more > 0 {
+		k.more--
+	}
+	if len(k.ids)+k.more == 0 {
+		delete(a.keys, string(key))
+		a.n.Store(int64(len(a.keys)))
+	}
 }
 
 // setsAside reports whether a key is set aside when its first fails for good.
@@ -61,10 +95,18 @@ func (s *sequencer) setsAside(n *seqNode) bool {
 	return s.ordered && s.spec.onFailure >= FailAll && len(n.Key()) > 0
 }
 
+// asideID is by what a message that goes to the dead letters is known again. Only Park asks for that.
+func (s *sequencer) asideID(d *driver.Delivery) driver.ID {
+	if s.spec.onFailure != Park {
+		return driver.ID{}
+	}
+	return d.ID
+}
+
 // noteAsideLocked notes that the first of a key goes to the dead letters.
 func (s *sequencer) noteAsideLocked(n *seqNode) {
 	if s.setsAside(n) {
-		s.w.r.aside.add(n.Key())
+		s.w.r.aside.add(n.Key(), s.asideID(n.Value.head))
 	}
 }
 
@@ -78,13 +120,13 @@ func (s *sequencer) asideLocked(n *seqNode) bool {
 	why := ReasonFollows
 	if s.spec.onFailure == Park {
 		if d.Control.Redriven {
-			s.w.r.aside.back(n.Key())
+			s.w.r.aside.back(n.Key(), d.ID)
 			return false
 		}
 		why = ReasonParked
 	}
 	_, m := s.w.giveUp(d, why, errFollows, attemptOf(d)-1)
-	s.w.r.aside.add(n.Key())
+	s.w.r.aside.add(n.Key(), s.asideID(d))
 	s.moveLocked(n, m)
 	return true
 }

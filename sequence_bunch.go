@@ -1,10 +1,11 @@
 package wherry
 
 // bunchLocked gives the lane, which has the first delivery of one key, those of more keys, if it may have more; see bunch.go.
-// Each key has one in the bunch: what follows in a key is ready once that is settled.
+// Each key has one in the bunch: what follows in a key is ready once that is settled. A lane of batches has none, and neither
+// has the loop over a pulled source, which comes back for each message.
 func (s *sequencer) bunchLocked(l *lane) {
 	w, b := s.w, &l.bunch
-	if s.first == nil || l.bulk != nil || w.linger > longestUnwoken || w.info.Lease > 0 {
+	if s.first == nil || l.one == nil || w.linger > longestUnwoken || w.info.Lease > 0 {
 		return
 	}
 	w.sampleLocked(l)

@@ -291,3 +291,43 @@ func TestSequenceRelief(t *testing.T) {
 		})
 	}
 }
+
+// A redriven message that is delivered twice, since its tenure was lost, counts once: its key stays parked for the rest.
+func TestParkedKeyOutlivesALostTenure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		broken := true
+		s := failing(t, func() bool { return broken })
+		s.takes = func(step, int) time.Duration {
+			if broken {
+				return 0
+			}
+			return time.Minute
+		}
+		b := newMem(t)
+		publish(t, b, steps, stepsOf(2, "bad")...)
+		run := start(t, wherry.Consume(wherry.Sequence(b, steps, wherry.OnFailure(wherry.Park)), s.handle, quickly,
+			wherry.NoHandlerTimeout()))
+		time.Sleep(time.Hour)
+		assert.Equal(t, depthOf(t, b, "steps.dlq"), 1)
+		broken = false
+		publish(t, b, steps, step{"bad", 2}) // parked, since 1 failed
+		synctest.Wait()
+		assert.Equal(t, depthOf(t, b, "steps.dlq"), 2)
+		done, err := wherry.Redrive(t.Context(), b, steps, wherry.RedriveLimit(1))
+		assert.NoError(t, err)
+		assert.Equal(t, done.Moved, 1)
+		synctest.Wait() // 1 is in hand
+		b.Faults().Revoke("steps", 0)
+		synctest.Wait() // and again
+		publish(t, b, steps, step{"bad", 3})
+		time.Sleep(time.Hour)
+		assert.Equal(t, depthOf(t, b, "steps.dlq"), 2) // 3 was parked behind 2
+		done, err = wherry.Redrive(t.Context(), b, steps)
+		assert.NoError(t, err)
+		assert.Equal(t, done.Moved, 2)
+		time.Sleep(time.Hour)
+		run.mustEnd()
+		assert.Equal(t, s.of(s.calls, "bad"), "0 1 1 1 1 2 3")
+	})
+}

@@ -20,6 +20,7 @@ type sideline struct {
 	mu      sync.Mutex // guards the fields below
 	held    map[*driver.Delivery]uint64
 	ended   map[uint64]func() // tenures, and whom to tell once nothing of them is held
+	over    []uint64          // the tenures of ended whose drivers were told, the oldest first
 	changed chan struct{}     // closed and replaced when a tenure ends
 }
 
@@ -86,6 +87,12 @@ func (s *sideline) tell(tenure uint64) {
 		}
 	}
 	s.ended[tenure] = nil
+	s.over = append(s.over, tenure)
+	// What is still on its way of an ended tenure is known by it for a while.
+	if len(s.over) > maxEndedTenures {
+		delete(s.ended, s.over[0])
+		s.over = s.over[1:]
+	}
 	done()
 }
 

@@ -65,9 +65,7 @@ func (w *worker) follow(beside *sync.WaitGroup) {
 						return
 					}
 					w.revoke(r)
-				case <-w.lanesDone:
-					return
-				case <-w.hand.Done():
+				case <-w.settleBase.Done(): // after the last move and settlement
 					return
 				}
 			}
@@ -185,9 +183,8 @@ func (w *worker) takeOutLocked(tenure uint64, lost bool) int {
 // dropEndedLocked does the same for a buffer that came after the revocations.
 func (w *worker) dropEndedLocked() {
 	for _, e := range w.tenures.list {
-		before := w.countLocked(e.tenure)
 		w.takeOutLocked(e.tenure, e.cut)
-		if e.done != nil || before > 0 {
+		if !e.over { // else nobody waits for it
 			e.left = w.countLocked(e.tenure)
 		}
 	}

@@ -1,6 +1,9 @@
 package wherry
 
 import (
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,5 +31,33 @@ func TestHandlersBeginWithATimeThatIsNotOld(t *testing.T) {
 	r.clock.set(w.pace.Begin(1))
 	if got := time.Since(w.nowLocked().Time()); got > time.Second/2 {
 		t.Errorf("after a Receive a quick handler begins %v ago", got)
+	}
+}
+
+// A reading that was forgotten while a Receive brought a new one stays forgotten: nobody would forget that one.
+func TestClockForgetsBesideASet(t *testing.T) {
+	t.Parallel()
+	for range 20_000 {
+		var c clock
+		c.cached.Store(1)
+		var forgotten sync.WaitGroup
+		var ready, begin atomic.Bool
+		forgotten.Go(func() {
+			ready.Store(true)
+			for spins := 0; !begin.Load(); {
+				spins++
+			}
+			c.forget()
+		})
+		for !ready.Load() {
+			runtime.Gosched()
+		}
+		now := time.Now()
+		begin.Store(true)
+		c.set(now)
+		forgotten.Wait()
+		if v := c.cached.Load(); v != 0 {
+			t.Fatalf("the clock stands at %d", v)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package mem_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/wherryhq/wherry/driver"
@@ -30,5 +31,48 @@ func TestAcceptExchangesLargeBuffers(t *testing.T) {
 		}
 		before = mine
 		settle(t, r, driver.Done, take(t, r, 1)...)
+	}
+}
+
+// After a backlog the buffers of its records are used again, whatever way the next ones come.
+func TestBuffersOfABacklogAreUsedAgain(t *testing.T) { //nolint:paralleltest // It counts what the whole process allocates.
+	const size, backlog, again = 2 << 10, 4096, 200 // 8 MiB, of which free entries keep a half
+	b := mem.New(mem.Config{})
+	topic := queueTopic("orders")
+	a, r := accepter(t, b, topic), receiver(t, b, "", topic)
+	s := sender(t, b, driver.Target{Topic: topic})
+	body := make([]byte, size)
+	for name, send := range map[string]func(){
+		"copied": func() {
+			if !a.AcceptCopy(body, "", 1) {
+				t.Fatal("a body was not accepted")
+			}
+		},
+		"sent": func() {
+			if err := s.Send(t.Context(), []driver.Record{{Body: body}}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		round := func(n int) {
+			for range n {
+				send()
+			}
+			for left := n; left > 0; {
+				ds := take(t, r, 64)
+				left -= len(ds)
+				settle(t, r, driver.Done, ds...)
+			}
+		}
+		round(backlog)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range again {
+			round(1)
+		}
+		runtime.ReadMemStats(&after)
+		if got := (after.TotalAlloc - before.TotalAlloc) / again; got > size*3/4 {
+			t.Errorf("%s: a record after the backlog costs %d bytes", name, got)
+		}
 	}
 }

@@ -114,7 +114,7 @@ func (f *Faults) Inject(topic string, r driver.Record) error {
 	foreign(&r)
 	for _, q := range t.all() {
 		q.mu.Lock()
-		e := q.spare()
+		e := q.spare(r.Size())
 		e.fill(&r, r.Size())
 		q.push(e)
 		if q.missed != nil {

@@ -219,3 +219,34 @@ Rebalance is -1ns, which is negative`)
 		t.Error(err)
 	}
 }
+
+// Who waits in a Receive while the window is full goes on when it opens, without a record that comes.
+func TestLogReceiveGoesOnWhenTheWindowOpens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, s, r := oneLog(t, mem.LogConfig{MaxSpan: 10})
+		for i := range 30 {
+			send(t, s, fmt.Sprint(i))
+		}
+		ds := take(t, r, 30)
+		want(t, "within the window", len(ds), 10)
+		settle(t, r, driver.Done, ds[1:]...)
+		came := make(chan int, 1)
+		go func() {
+			got, err := r.Receive(t.Context(), make([]*driver.Delivery, 0, 30))
+			if err != nil {
+				t.Error(err)
+			}
+			came <- len(got)
+		}()
+		synctest.Wait()
+		settle(t, r, driver.Done, ds[0])
+		synctest.Wait()
+		select {
+		case n := <-came:
+			want(t, "came", n, 10)
+		default:
+			t.Fatal("nothing came after the window opened")
+		}
+	})
+}

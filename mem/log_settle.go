@@ -107,8 +107,12 @@ func (e *logEntry) settle(v driver.Verdict) error {
 			c.overwrite(e.tracker)
 		}
 	case v == driver.Done:
+		paused := c.tracker.Paused()
 		if err := c.tracker.Done(e.position); err != nil {
 			return errSettled
+		}
+		if paused && !c.tracker.Paused() {
+			c.share.owner.rouse() // a Receive may wait for the window
 		}
 	default:
 		if err := c.tracker.Release(e.position); err != nil {

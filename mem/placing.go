@@ -58,7 +58,7 @@ func (p *placing) copyFor(r *driver.Record) {
 		if p.copies == nil {
 			p.copies, q.scratch = q.scratch, nil
 		}
-		e := q.spare()
+		e := q.spare(r.Size())
 		q.mu.Unlock()
 		e.fill(r, r.Size())
 		p.copies = append(p.copies, large{q, e})
@@ -121,7 +121,7 @@ func (p *placing) copy(i int, q *queue, r *driver.Record, size int) *entry {
 	if size > inlineCopy {
 		return p.copies[i].e
 	}
-	e := q.spare()
+	e := q.spare(size)
 	e.fill(r, size)
 	return e
 }

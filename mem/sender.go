@@ -66,12 +66,7 @@ func (s *sender) Accept(r *driver.Record) bool {
 		q.mu.Unlock()
 		return false
 	}
-	var e *entry
-	if size <= small {
-		e = q.spare()
-	} else {
-		e = q.spareLarge() // whose buffer is worth as much as the one that is given for it
-	}
+	e := q.spare(size)
 	if exchange {
 		e.delivery.Body, r.Body = r.Body, e.delivery.Body[:0]
 	} else {
@@ -95,7 +90,7 @@ func (s *sender) AcceptCopy(body []byte, contentType string, published driver.St
 		q.mu.Unlock()
 		return false
 	}
-	e := q.spare()
+	e := q.spare(size)
 	e.size, e.count = size, 0
 	e.delivery.Body = append(e.delivery.Body[:0], body...)
 	e.stamp(q.prefix, q.seq, contentType, 0, published) // push counts seq up
@@ -128,7 +123,7 @@ func (s *sender) Send(ctx context.Context, batch []driver.Record) error {
 		q.mu.Unlock()
 		return s.send(ctx, batch)
 	}
-	e := q.spare()
+	e := q.spare(size)
 	e.fill(r, size)
 	q.push(e)
 	q.unlock()

@@ -12,16 +12,17 @@ const (
 	maxFreeBytes = 4 << 20
 )
 
-// spare returns an entry to be filled. The caller holds the lock.
-func (q *queue) spare() *entry {
-	if q.free.n > 0 {
+// spare returns an entry to be filled with a record of a size: one whose buffer is as large if there is one. The caller holds
+// the lock.
+func (q *queue) spare(size int) *entry {
+	if q.free.n > 0 && (size <= small || len(q.freeLarge) == 0) {
 		return q.free.pop()
 	}
-	return q.spareLarge()
+	return q.spareOdd()
 }
 
-// spareLarge returns an entry with buffers that are counted, or a new one.
-func (q *queue) spareLarge() *entry {
+// spareOdd returns an entry with buffers that are counted, or a new one.
+func (q *queue) spareOdd() *entry {
 	n := len(q.freeLarge) - 1
 	if n < 0 {
 		return newEntry(q)

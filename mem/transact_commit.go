@@ -296,7 +296,7 @@ func (c *committing) apply() {
 			if !slices.Contains(c.queues, q) {
 				continue // a group that came since: it begins with what comes after it
 			}
-			e := q.spare()
+			e := q.spare(o.rec.Size())
 			e.fill(&o.rec, o.rec.Size())
 			if at > now {
 				e.delayed = true

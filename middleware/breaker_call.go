@@ -76,6 +76,13 @@ func (b *Breaker) know(c *wherry.Consumer) {
 	c.PauseFor(left, why)
 }
 
+// forget lets go of a consumer that has stopped. When it runs again it makes itself known again.
+func (b *Breaker) forget(c *wherry.Consumer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.known, c)
+}
+
 // admit lets a call through, now or after a wait, or says what becomes of the message instead.
 func (b *Breaker) admit(ctx context.Context) (t ticket, instead wherry.Outcome, ok bool) {
 	for {
@@ -143,6 +150,10 @@ func (b *Breaker) conclude(t ticket, count func() (why string)) {
 	to, until, why := b.state, b.until, b.why
 	b.mu.Unlock()
 	for _, c := range paused {
+		if c.Health().State == wherry.StateStopped {
+			b.forget(c)
+			continue
+		}
 		c.PauseFor(time.Until(until), why)
 	}
 	if from != to {
