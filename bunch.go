@@ -71,9 +71,7 @@ func (w *worker) recallLocked(l *lane) {
 		return
 	}
 	begun := min(b.begun.Or(recalled), b.size)
-	for _, d := range b.of[:begun-1] {
-		w.out.batch = append(w.out.batch, driver.Settlement{Delivery: d, Verdict: driver.Done})
-	}
+	w.out.done(b.of[:begun-1])
 	w.handled += begun - 1
 	l.current = b.of[begun-1]
 	if w.seq != nil {

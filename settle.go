@@ -40,6 +40,15 @@ func (f *flush) tenureOf(i int) uint64 {
 // the linger.
 func (w *worker) settleLocked(s driver.Settlement) { w.out.batch = append(w.out.batch, s) }
 
+// done notes that deliveries are done.
+func (f *flush) done(ds []*driver.Delivery) {
+	n := len(f.batch)
+	f.batch = slices.Grow(f.batch, len(ds))[:n+len(ds)]
+	for i, s := 0, f.batch[n:]; i < len(s) && i < len(ds); i++ {
+		s[i] = driver.Settlement{Delivery: ds[i], Verdict: driver.Done}
+	}
+}
+
 // owingLocked reports whether anything decided has not been given to the broker.
 func (w *worker) owingLocked() bool { return len(w.out.batch) > 0 }
 

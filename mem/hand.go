@@ -1,6 +1,10 @@
 package mem
 
-import "github.com/wherryhq/wherry/driver"
+import (
+	"slices"
+
+	"github.com/wherryhq/wherry/driver"
+)
 
 // give puts the first n ready entries into the member's hand and appends their deliveries to dst.
 func (m *member) give(dst []*driver.Delivery, n int) []*driver.Delivery {
@@ -8,18 +12,19 @@ func (m *member) give(dst []*driver.Delivery, n int) []*driver.Delivery {
 	m.reserve(n)
 	first, bytes := len(m.hand), 0
 	m.hand = m.hand[:first+n]
+	dst = slices.Grow(dst, n)[:len(dst)+n]
+	hand, given := m.hand[first:], dst[len(dst)-n:]
+	q.ready.popTo(hand)
 	number, tenure := q.delivered, m.tenure
-	for i := range m.hand[first:] {
-		e := q.ready.pop()
+	for i, e := range hand {
 		bytes += e.size
 		e.owner, e.state, e.slot = m, inHand, uint32(first+i)
 		e.count++
-		m.hand[first+i] = e
 		number++
 		d := &e.delivery
 		d.Token.A, d.Token.B, d.Tenure = e.seq, number, tenure
 		d.Delivered, d.Slot = int(e.count), 0
-		dst = append(dst, d)
+		given[i] = d
 	}
 	q.delivered = number
 	q.bytes -= bytes

@@ -27,6 +27,18 @@ func (r *ring) pop() *entry {
 	return e
 }
 
+// popTo takes out as many as dst has room for, and no more than there are.
+func (r *ring) popTo(dst []*entry) {
+	for len(dst) > 0 {
+		run := r.buf[r.head:]
+		n := copy(dst, run)
+		clear(run[:n])
+		r.head = (r.head + n) & (len(r.buf) - 1)
+		r.n -= n
+		dst = dst[n:]
+	}
+}
+
 // insert puts e before entry i.
 func (r *ring) insert(i int, e *entry) {
 	if r.n == len(r.buf) {
