@@ -114,7 +114,7 @@ type PanicError struct {
 // Error names the value, not the stack.
 func (e *PanicError) Error() string {
 	if err, ok := e.Value.(error); ok {
-		return "handler panicked: " + err.Error()
+		return "handler panicked: " + textOf(err)
 	}
 	return fmt.Sprintf("handler panicked: %v", e.Value)
 }

@@ -129,5 +129,5 @@ func errAttr(attrs []slog.Attr, err error) []slog.Attr {
 	if err == nil {
 		return attrs
 	}
-	return append(attrs, slog.String("error", err.Error()))
+	return append(attrs, slog.String("error", textOf(err)))
 }

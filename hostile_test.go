@@ -2,6 +2,8 @@ package wherry_test
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -122,7 +124,27 @@ func TestAnErrorThatIsANilPointer(t *testing.T) {
 			return wherry.Reject(err)
 		}
 		return wherry.Ack()
-	}, "1/1 2/1 3/1", wherry.ReasonRejected)
+	}, "1/1 2/1 3/1", wherry.ReasonRejected, wherry.LogTo(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	var err *wordless
+	for _, text := range []string{wherry.Retry(err).String(), (&wherry.PanicError{Value: err}).Error()} {
+		assert.Equal(t, strings.Contains(text, "wordless"), true)
+	}
+}
+
+// A transaction without a bound but its age grows to no more than there are numbers.
+func TestHugeTransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		publishMany(t, b, orders, 100)
+		r := start(t, wherry.Consume(wherry.Transacted(b, orders, wherry.TxAtMost(math.MaxInt, time.Second)),
+			func(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() }))
+		time.Sleep(10 * time.Second)
+		publishMany(t, b, orders, 100)
+		time.Sleep(10 * time.Second)
+		r.mustEnd()
+		assert.Equal(t, depthOf(t, b, "orders"), 0)
+	})
 }
 
 // A policy's function that panics does not end the process: the policy itself counts.

@@ -82,7 +82,7 @@ func (o Outcome) String() string {
 		s += " after " + d.String()
 	}
 	if o.err != nil {
-		s += ": " + o.err.Error()
+		s += ": " + textOf(o.err)
 	}
 	return s
 }

@@ -37,11 +37,19 @@ func (w *worker) inspectLocked() {
 		w.window = 1
 		w.isolateLocked(first)
 	case w.started:
-		w.window = min(2*w.window, w.credit)
+		w.window = twice(w.window, w.credit)
 	default:
 		w.window, w.first = w.credit, w.window < w.credit
 	}
 	w.started = true
+}
+
+// twice is 2n, and most where that is less. Either may be as large as there are numbers: that stands for no limit.
+func twice(n, most int) int {
+	if n > most/2 {
+		return most
+	}
+	return 2 * n
 }
 
 // isolateLocked gives everything in the buffer but one back to the broker, and where another has to be handled before, that
@@ -91,7 +99,7 @@ func (s *sequencer) inspectLocked() (alone bool) {
 	case s.suspicious:
 		w.window = 1
 	case w.started:
-		w.window = min(2*w.window, w.credit)
+		w.window = twice(w.window, w.credit)
 	default:
 		w.window = w.credit
 	}

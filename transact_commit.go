@@ -85,7 +85,7 @@ type commit struct {
 func (c *commit) nextSize(size int) int {
 	spec := c.t.spec
 	if !c.open.aged {
-		return min(2*size, spec.size)
+		return twice(size, spec.size)
 	}
 	return min(max(c.done(), c.t.w.r.c.spec.concurrency), spec.size)
 }
