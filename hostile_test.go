@@ -2,7 +2,6 @@ package wherry_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"math"
 	"strings"
@@ -124,7 +123,7 @@ func TestAnErrorThatIsANilPointer(t *testing.T) {
 			return wherry.Reject(err)
 		}
 		return wherry.Ack()
-	}, "1/1 2/1 3/1", wherry.ReasonRejected, wherry.LogTo(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	}, "1/1 2/1 3/1", wherry.ReasonRejected, wherry.LogTo(slog.New(slog.NewTextHandler(new(strings.Builder), nil))))
 	var err *wordless
 	for _, text := range []string{wherry.Retry(err).String(), (&wherry.PanicError{Value: err}).Error()} {
 		assert.Equal(t, strings.Contains(text, "wordless"), true)
