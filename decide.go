@@ -1,12 +1,12 @@
 package wherry
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/errtext"
 )
 
 const (
@@ -142,7 +142,7 @@ func errorText(err error) string {
 	if err == nil {
 		return "no error given"
 	}
-	text := textOf(err)
+	text := errtext.Of(err)
 	begin := cutText(text)
 	valid := strings.ToValidUTF8(begin, "\uFFFD") // which is longer than what it stands for
 	s := cutText(valid)
@@ -162,14 +162,4 @@ func cutText(s string) string {
 		end--
 	}
 	return s[:end]
-}
-
-// textOf is an error's text, also of one that cannot tell it: the nil pointer that a handler returned as an error.
-func textOf(err error) (s string) {
-	defer func() {
-		if v := recover(); v != nil {
-			s = fmt.Sprintf("%T, whose Error panicked: %v", err, v)
-		}
-	}()
-	return err.Error()
 }

@@ -92,22 +92,23 @@ func (t *topicSpec[T]) encode(c *publisherCore, e *encoding, v *T, opts []Messag
 	if v == nil {
 		return errNilValue
 	}
-	if t.key != nil {
+	if t.key != nil || len(opts) > 0 { // first: what cannot be encoded has a key all the same, which later ones wait for
 		e.dressed = true
-		e.key = t.key(e.key, v) // first: what cannot be encoded has a key all the same, which later ones wait for
+		if t.key != nil {
+			e.key = t.key(e.key, v)
+		}
+		for i := range opts {
+			if err := opts[i].apply(e); err != nil {
+				return fmt.Errorf("%w: %w", ErrNotSent, err)
+			}
+		}
 	}
 	body, err := t.codec.Append(e.body[:0], v)
 	if err != nil {
 		return fmt.Errorf("%w: encode: %w", ErrNotSent, err)
 	}
 	e.body = body
-	if t.key != nil || len(opts) > 0 {
-		e.dressed = true
-		for i := range opts {
-			if err := opts[i].apply(e); err != nil {
-				return fmt.Errorf("%w: %w", ErrNotSent, err)
-			}
-		}
+	if e.dressed {
 		if err := c.dress(e); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/errtext"
 )
 
 // Errors that callers tell apart with [errors.Is].
@@ -114,7 +115,7 @@ type PanicError struct {
 // Error names the value, not the stack.
 func (e *PanicError) Error() string {
 	if err, ok := e.Value.(error); ok {
-		return "handler panicked: " + textOf(err)
+		return "handler panicked: " + errtext.Of(err)
 	}
 	return fmt.Sprintf("handler panicked: %v", e.Value)
 }

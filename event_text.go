@@ -1,6 +1,10 @@
 package wherry
 
-import "log/slog"
+import (
+	"log/slog"
+
+	"github.com/wherryhq/wherry/internal/errtext"
+)
 
 func (e *Started) text() string      { return "consumer started" }
 func (e *Stopped) text() string      { return "consumer stopped" }
@@ -129,5 +133,5 @@ func errAttr(attrs []slog.Attr, err error) []slog.Attr {
 	if err == nil {
 		return attrs
 	}
-	return append(attrs, slog.String("error", textOf(err)))
+	return append(attrs, slog.String("error", errtext.Of(err)))
 }

@@ -155,11 +155,16 @@ func (r *running) leaves(emptied bool, inHand int) (int, error) {
 
 // depth asks the broker what waits.
 func (r *running) depth() (driver.Depth, error) {
-	in, ok := r.c.source.broker.(driver.Inspector)
+	return depthOf(context.Background(), r.c.source.broker, r.c.source.driver(r.c.spec.name, 1))
+}
+
+// depthOf asks a broker what waits at a source, for a second at most.
+func depthOf(ctx context.Context, b driver.Broker, s driver.Source) (driver.Depth, error) {
+	in, ok := b.(driver.Inspector)
 	if !ok {
-		return driver.Depth{}, fmt.Errorf("%T is not a driver.Inspector: %w", r.c.source.broker, errors.ErrUnsupported)
+		return driver.Depth{}, fmt.Errorf("%T is not a driver.Inspector: %w", b, errors.ErrUnsupported)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	ctx, stop := context.WithTimeout(ctx, time.Second)
 	defer stop()
-	return in.Depth(ctx, r.c.source.driver(r.c.spec.name, 1))
+	return in.Depth(ctx, s)
 }

@@ -3,6 +3,8 @@ package wherry
 import (
 	"fmt"
 	"time"
+
+	"github.com/wherryhq/wherry/internal/errtext"
 )
 
 // An Outcome is a handler's word on a message. The zero Outcome is a retry without an error, so that a forgotten return
@@ -82,7 +84,7 @@ func (o Outcome) String() string {
 		s += " after " + d.String()
 	}
 	if o.err != nil {
-		s += ": " + textOf(o.err)
+		s += ": " + errtext.Of(o.err)
 	}
 	return s
 }

@@ -32,12 +32,21 @@ func TestPublishAllSendsNothingBehindAFailure(t *testing.T) {
 	t.Parallel()
 	byText := func(dst []byte, o *order) []byte { return append(dst, o.Text...) }
 	for name, c := range map[string]struct {
-		topic  wherry.KeyedTopic[order]
+		topic  wherry.TopicOf[order]
 		failed order
 		why    error
+		opts   []wherry.MessageOption
+		depth  int
 	}{
-		"too large":     {wherry.NewKeyedTopic("orders", jsonOrders{}, byText, wherry.BodyLimit(36)), order{ID: 1 << 40, Text: "k", Amount: 1}, wherry.ErrTooLarge},
-		"not encodable": {wherry.NewKeyedTopic("orders", picky{encoded: new(int)}, byText), order{ID: 1, Text: "k"}, errUnwritable},
+		"too large":     {wherry.NewKeyedTopic("orders", jsonOrders{}, byText, wherry.BodyLimit(36)), order{ID: 1 << 40, Text: "k", Amount: 1}, wherry.ErrTooLarge, nil, 1},
+		"not encodable": {wherry.NewKeyedTopic("orders", picky{encoded: new(int)}, byText), order{ID: 1, Text: "k"}, errUnwritable, nil, 1},
+		"not encodable, with one key for all": {
+			wherry.NewTopic("orders", picky{encoded: new(int)}),
+			order{ID: 1},
+			errUnwritable,
+			[]wherry.MessageOption{wherry.WithKey([]byte("k"))},
+			0,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +54,7 @@ func TestPublishAllSendsNothingBehindAFailure(t *testing.T) {
 			p, err := wherry.NewPublisher(t.Context(), b, c.topic)
 			assert.NoError(t, err)
 			later, other := order{ID: 2, Text: "k", Amount: 1}, order{ID: 3, Text: "o", Amount: 1}
-			err = p.PublishAll(t.Context(), slices.Values([]*order{&c.failed, &later, &other}))
+			err = p.PublishAll(t.Context(), slices.Values([]*order{&c.failed, &later, &other}), c.opts...)
 			var each *wherry.BatchError
 			if !errors.As(err, &each) {
 				t.Fatalf("it returned %v", err)
@@ -53,8 +62,8 @@ func TestPublishAllSendsNothingBehindAFailure(t *testing.T) {
 			assert.Equal(t, len(each.Errs), 3)
 			assert.ErrorIs(t, each.Errs[0], c.why)
 			assert.ErrorIs(t, each.Errs[1], wherry.ErrNotSent)
-			assert.NoError(t, each.Errs[2])
-			assert.Equal(t, depthOf(t, b, "orders"), 1)
+			assert.Equal(t, each.Errs[2] == nil, c.depth == 1) // that of another key
+			assert.Equal(t, depthOf(t, b, "orders"), c.depth)
 		})
 	}
 }

@@ -190,11 +190,7 @@ func (r *redrive) run(ctx context.Context) error {
 // left is how many dead letters are ready though none came, which a receiver that has just joined need not have, and why as the
 // receiver says it. It is 0 where the broker does not tell.
 func (r *redrive) left(ctx context.Context) (n int64, why string) {
-	in, ok := r.b.(driver.Inspector)
-	if !ok {
-		return 0, ""
-	}
-	d, err := in.Depth(ctx, r.source)
+	d, err := depthOf(ctx, r.b, r.source)
 	if err != nil {
 		return 0, "" // what is wrong with the broker the receiver says
 	}

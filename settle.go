@@ -44,8 +44,8 @@ func (w *worker) settleLocked(s driver.Settlement) { w.out.batch = append(w.out.
 func (f *flush) done(ds []*driver.Delivery) {
 	n := len(f.batch)
 	f.batch = slices.Grow(f.batch, len(ds))[:n+len(ds)]
-	for i, s := 0, f.batch[n:]; i < len(s) && i < len(ds); i++ {
-		s[i] = driver.Settlement{Delivery: ds[i], Verdict: driver.Done}
+	for i, d := range ds {
+		f.batch[n+i] = driver.Settlement{Delivery: d, Verdict: driver.Done}
 	}
 }
 

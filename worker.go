@@ -79,7 +79,7 @@ type worker struct {
 }
 
 func newWorker(r *running, recv driver.Receiver) *worker {
-	w := &worker{r: r, recv: recv, info: recv.Info(), atOnce: 1, lanesDone: make(chan struct{})}
+	w := &worker{r: r, recv: recv, info: recv.Info(), lanesDone: make(chan struct{})}
 	w.credit = r.c.spec.credit(w.info.Volatile)
 	w.settleBatch = min(max(w.info.SettleBatch, 1), mostReceived)
 	w.linger = w.info.SettleLinger

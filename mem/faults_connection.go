@@ -112,10 +112,11 @@ func (f *Faults) Inject(topic string, r driver.Record) error {
 		return fmt.Errorf("mem: topic %q: %w", topic, driver.ErrNoTopic)
 	}
 	foreign(&r)
+	size := r.Size()
 	for _, q := range t.all() {
 		q.mu.Lock()
-		e := q.spare(r.Size())
-		e.fill(&r, r.Size())
+		e := q.spare(size)
+		e.fill(&r, size)
 		q.push(e)
 		if q.missed != nil {
 			q.trim()

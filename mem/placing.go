@@ -53,14 +53,15 @@ func (p *placing) lock() error {
 func (p *placing) copyFor(r *driver.Record) {
 	p.drop()
 	p.of = p.at
+	size := r.Size()
 	for _, q := range p.queues {
 		q.mu.Lock()
 		if p.copies == nil {
 			p.copies, q.scratch = q.scratch, nil
 		}
-		e := q.spare(r.Size())
+		e := q.spare(size)
 		q.mu.Unlock()
-		e.fill(r, r.Size())
+		e.fill(r, size)
 		p.copies = append(p.copies, large{q, e})
 	}
 }

@@ -292,12 +292,13 @@ func (c *committing) apply() {
 				return t.delay > 0
 			})
 		}
+		size := o.rec.Size()
 		for _, q := range o.to.s.route.Load().all() {
 			if !slices.Contains(c.queues, q) {
 				continue // a group that came since: it begins with what comes after it
 			}
-			e := q.spare(o.rec.Size())
-			e.fill(&o.rec, o.rec.Size())
+			e := q.spare(size)
+			e.fill(&o.rec, size)
 			if at > now {
 				e.delayed = true
 				q.hold(e, at)

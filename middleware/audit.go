@@ -9,6 +9,7 @@ import (
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/errtext"
 )
 
 // An AuditRecord says what one attempt at a message came to. It holds no body and no headers. It owns its memory.
@@ -167,7 +168,7 @@ func auditRecord(m wherry.AnyMessage, o wherry.Outcome, returned bool, start tim
 		r.Outcome = "panic"
 	}
 	if err := o.Err(); err != nil {
-		r.Error = cut(err.Error(), maxAuditError)
+		r.Error = cut(errtext.Of(err), maxAuditError)
 	}
 	return r
 }

@@ -3,6 +3,8 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -72,16 +74,26 @@ func (b *Breaker) know(c *wherry.Consumer) {
 		left = time.Until(b.until)
 	}
 	why := b.why
+	var others []*wherry.Consumer
+	if !old {
+		others = slices.Collect(maps.Keys(b.known))
+	}
 	b.mu.Unlock()
 	c.PauseFor(left, why)
+	b.forgetStopped(others)
 }
 
-// forget lets go of a consumer that has stopped. When it runs again it makes itself known again.
-func (b *Breaker) forget(c *wherry.Consumer) {
+// forgetStopped lets go of those that have stopped. One that runs again makes itself known again.
+func (b *Breaker) forgetStopped(of []*wherry.Consumer) {
+	stopped := slices.DeleteFunc(of, func(c *wherry.Consumer) bool { return !hasStopped(c) })
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.known, c)
+	for _, c := range stopped {
+		delete(b.known, c)
+	}
 }
+
+func hasStopped(c *wherry.Consumer) bool { return c.Health().State == wherry.StateStopped }
 
 // admit lets a call through, now or after a wait, or says what becomes of the message instead.
 func (b *Breaker) admit(ctx context.Context) (t ticket, instead wherry.Outcome, ok bool) {
@@ -143,18 +155,14 @@ func (b *Breaker) conclude(t ticket, count func() (why string)) {
 	if why := count(); why != "" {
 		b.turnLocked(BreakerOpen)
 		b.why = b.cfg.label() + " is open: " + why
-		for c := range b.known {
-			paused = append(paused, c)
-		}
+		paused = slices.Collect(maps.Keys(b.known))
 	}
 	to, until, why := b.state, b.until, b.why
 	b.mu.Unlock()
 	for _, c := range paused {
-		if c.Health().State == wherry.StateStopped {
-			b.forget(c)
-			continue
+		if !hasStopped(c) {
+			c.PauseFor(time.Until(until), why)
 		}
-		c.PauseFor(time.Until(until), why)
 	}
 	if from != to {
 		b.cfg.OnChange(from, to)

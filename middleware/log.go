@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/internal/errtext"
 )
 
 // Log writes a line for each message: its id, attempt, outcome and time, and the error of one that failed. Messages that
@@ -77,7 +78,7 @@ func (g logging) message(
 		slog.String("id", m.ID()), slog.Int("attempt", m.Attempt()),
 		slog.String("outcome", outcome), slog.Duration("took", time.Since(start)))
 	if err := o.Err(); err != nil {
-		attrs = append(attrs, slog.String("error", err.Error()))
+		attrs = append(attrs, slog.String("error", errtext.Of(err)))
 	}
 	ll.of(g.logger, m).LogAttrs(ctx, level, "message", attrs...)
 }
@@ -114,7 +115,7 @@ func (g logging) batch(
 		attrs = append(attrs, slog.Bool("panic", true))
 	}
 	if first != nil {
-		attrs = append(attrs, slog.String("error", first.Error()))
+		attrs = append(attrs, slog.String("error", errtext.Of(first)))
 	}
 	ll.of(g.logger, b.At(0)).LogAttrs(ctx, level, "batch", attrs...)
 }

@@ -82,7 +82,7 @@ func (p *Pace) Share(n, among int) int {
 	case p.quick < proven:
 		return 0
 	default:
-		return min(n/(2*max(among, 1)), p.most)
+		return min(n/(2*among), p.most)
 	}
 }
 
