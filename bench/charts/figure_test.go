@@ -136,6 +136,32 @@ func TestLatencyLeavesOutWhatWasNotSustained(t *testing.T) {
 	}
 }
 
+// TestNotesOfOneCellNameIt has a note of one rung, which names its rate, and one of every rung, which names none.
+func TestNotesOfOneCellNameIt(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	said := false
+	for i := range d.Backends[0].Matrix.Rows {
+		r := &d.Backends[0].Matrix.Rows[i]
+		if r.Load == nil || r.NotShown != nil {
+			continue
+		}
+		r.Notes = []string{"said of every rung"}
+		if r.Rate == 500 && r.Consumers == 1 && r.Flow == matrix.Parallel {
+			r.Notes, said = append(r.Notes, "said of one"), true
+		}
+	}
+	if !said {
+		t.Fatal("the sample has no rung of 500/s")
+	}
+	notes := named(t, Figures(d), "mem-latency-64").Notes
+	for _, want := range []string{"Note: said of every rung.", "Note: 500/s: said of one."} {
+		if !slices.Contains(notes, want) {
+			t.Errorf("no note is %q; the notes are %q", want, notes)
+		}
+	}
+}
+
 func TestPairsAreNotPassedOver(t *testing.T) {
 	t.Parallel()
 	d := sample.Document()

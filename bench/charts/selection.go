@@ -93,18 +93,31 @@ func (s selection) distinct(of func(*document.Row) int) []int {
 }
 
 // notes are the reasons of rows without a value, and the deviations of the others, each once. Cells with the same reason
-// share a note.
+// share a note; what is said of one cell alone names it.
 func (s selection) notes(fields []field) []string {
 	var notes []string
 	missing := s.where(func(r *document.Row) bool { return r.NotShown != nil })
 	for _, group := range by(missing, func(r *document.Row) string { return Reason(r.NotShown) }) {
 		notes = append(notes, "n/s: "+s.joined(group, fields)+": "+Reason(group.rows[0].NotShown)+".")
 	}
+	said := map[string]int{}
+	for _, r := range s.rows {
+		for _, n := range r.Notes {
+			said[n]++
+		}
+	}
 	several := slices.Contains(fields, subject)
 	for _, r := range s.rows {
 		for _, n := range r.Notes {
-			if several {
-				n = Subject(r.Subject) + ": " + n
+			of := ""
+			switch {
+			case said[n] == 1 && len(s.rows) > 1:
+				of = seriesLabel(&r.Cell, fields)
+			case several:
+				of = Subject(r.Subject)
+			}
+			if of != "" {
+				n = of + ": " + n
 			}
 			if n = "Note: " + n + "."; !slices.Contains(notes, n) {
 				notes = append(notes, n)
