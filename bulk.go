@@ -104,15 +104,16 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 // addLocked adds to a batch what is there, until it has size messages or room bytes more, and returns how many bytes it
 // added, counting at least one for each message.
 func (w *worker) addLocked(b *bulk, size, room int) int {
-	bytes := 0
-	for len(b.held) < size && bytes < room && (len(b.held) == 0 || !w.nextIsSuspectLocked()) {
-		d := w.popLocked()
-		if d == nil {
-			break
-		}
-		b.held = append(b.held, d)
-		bytes += max(d.Size(), 1)
+	ready := w.buf[w.head:]
+	ready = ready[:min(len(ready), size-len(b.held))]
+	n, bytes := 0, 0
+	for n < len(ready) && bytes < room && (ready[n] != w.suspect || len(b.held)+n == 0) {
+		bytes += max(ready[n].Size(), 1)
+		n++
 	}
+	b.held = append(b.held, ready[:n]...)
+	clear(ready[:n])
+	w.head += n
 	return bytes
 }
 
