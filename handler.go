@@ -48,6 +48,9 @@ func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Midd
 		return bindDirect(m, h, decode.reuses)
 	}
 	next := wrapHandler(m, h, chain)
+	if decode.whole == nil {
+		return bindWrapped(m, next, decode.reuses)
+	}
 	return func(l *lane, d *driver.Delivery) Outcome {
 		m.d = d
 		l.decoding = true
@@ -76,6 +79,25 @@ func bindDirect[T any](m *Message[T], h Handler[T], reuses bool) laneFunc {
 			return undecodable(d, err)
 		}
 		return h(l.ctx, m)
+	}
+}
+
+// bindWrapped is bindDirect with middleware. That they share no function is worth 20 instructions a message.
+func bindWrapped[T any](m *Message[T], next Next, reuses bool) laneFunc {
+	codec, am := m.codec, AnyMessage(m)
+	return func(l *lane, d *driver.Delivery) Outcome {
+		m.d = d
+		if !reuses {
+			var none T
+			m.Value = none
+		}
+		l.decoding = true
+		err := codec.Decode(d.Body, &m.Value)
+		l.decoding = false
+		if err != nil {
+			return undecodable(d, err)
+		}
+		return next(l.ctx, am)
 	}
 }
 
