@@ -107,7 +107,7 @@ func TestFault27OnlyTheGuiltyIsAbandoned(t *testing.T) {
 				p := &mortal{
 					queue: b, topic: s.topic.Name(),
 					start: func(h wherry.Handler[order]) *run {
-						return start(t, s.runner(b, h, wherry.DrainTime(0), wherry.MaxDelivered(l.most)))
+						return start(t, s.runner(b, h, append(s.drain(0), wherry.MaxDelivered(l.most))...))
 					},
 					die: func() { b.Faults().Revoke(s.topic.Name(), 0) },
 				}

@@ -192,7 +192,7 @@ func TestFault18OrderOfOptionsDecidesNothing(t *testing.T) {
 	t.Parallel()
 	inEach(t, allShapes, func(t *testing.T, s shape) {
 		opts := []wherry.ConsumerOption{
-			wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 2}), wherry.DeadLetterTo("failed"), wherry.HandlerTimeout(time.Minute),
+			wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 2}), wherry.DeadLetterTo("failed"), wherry.StallAfter(time.Minute),
 		}
 		for _, turn := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 			b := newMem(t)

@@ -3,8 +3,10 @@ package wherry_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/driver"
@@ -67,6 +69,14 @@ func inEach(t *testing.T, shapes []shape, test func(t *testing.T, s shape)) {
 // runner consumes in the shape, each message with h.
 func (s shape) runner(b testBroker, h wherry.Handler[order], opts ...wherry.ConsumerOption) wherry.Runner {
 	return s.consume(s, b, h, opts)
+}
+
+// drain is a drain time, where the shape has one: a loop ends with whoever runs it.
+func (s shape) drain(d time.Duration) []wherry.ConsumerOption {
+	if strings.HasPrefix(s.name, "pull") {
+		return nil
+	}
+	return []wherry.ConsumerOption{wherry.DrainTime(d)}
 }
 
 func (s shape) source(b testBroker) wherry.Source[order] {

@@ -26,7 +26,10 @@ func (p *Pulled[T]) Settle(o Outcome) { p.outcome, p.settled = o, true }
 // received and not seen goes back to the broker. It may be used once. While its consumer, which each message knows, is paused
 // (see [Consumer.Pause]) the iterator waits before it asks for another message.
 //
-// The options are those of [Consume]; middleware, workers and concurrency do not fit and are errors.
+// The options are those of [Consume] that mean something without a handler. Middleware, more than one worker or lane,
+// [HandlerTimeout], [DrainTime] and [GraceTime] are errors: the loop is the caller's, and takes what time it takes. Event functions
+// get what they get from any consumer; a [Handled] is a message that was settled. A context that has ended before the loop begins
+// is an error.
 func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.Seq2[*Pulled[T], error] {
 	return func(yield func(*Pulled[T], error) bool) {
 		c := newConsumer(s)
@@ -37,18 +40,11 @@ func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.S
 			}
 			o.applyConsume(&c.spec)
 		}
-		if len(c.spec.middleware) > 0 || c.spec.workers > 1 || c.spec.scale != nil || c.spec.concurrency > 1 {
-			c.spec.failf("Pull has one loop and no handler: no workers, concurrency or middleware")
-		}
-		if c.source.manner == transacted {
-			c.spec.failf("Pull does not fit transactions, whose publishers need a handler: use Consume")
-		}
+		c.spec.fitLoop(c.source)
 		c.spec.fill(c.source)
 		err := c.mistakes()
 		if err == nil {
-			if err = pull(ctx, c, s.topic, yield); err != nil {
-				err = c.fail(err)
-			}
+			err = pull(ctx, c, s.topic, yield)
 		}
 		if err != nil {
 			yield(nil, err)
@@ -56,13 +52,33 @@ func Pull[T any](ctx context.Context, s Source[T], opts ...ConsumeOption) iter.S
 	}
 }
 
+// fitLoop refuses what has no meaning for a loop, and takes the time limits of handlers off it.
+func (c *consumeSpec) fitLoop(s *sourceSpec) {
+	if len(c.middleware) > 0 || c.workers > 1 || c.scale != nil || c.concurrency > 1 {
+		c.failf("Pull has one loop and no handler: no workers, concurrency or middleware")
+	}
+	if c.timeout != 0 && c.timeout != never {
+		c.failf("Pull calls no handler that could be timed: no HandlerTimeout")
+	}
+	if c.drainSet || c.graceSet {
+		c.failf("Pull ends with its loop, which it does not wait for: no DrainTime, no GraceTime")
+	}
+	if s.manner == transacted {
+		c.failf("Pull does not fit transactions, whose publishers need a handler: use Consume")
+	}
+	c.timeout = never
+}
+
 // pull runs the loop. It returns an error that the loop has not seen.
-func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*Pulled[T], error) bool) error {
+func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*Pulled[T], error) bool) (err error) {
 	r, err := c.open(ctx)
 	if err != nil {
-		return err
+		return c.fail(err)
 	}
-	defer c.over(r)
+	defer func() {
+		c.over(r)
+		r.emit(&Stopped{Origin: r.origin, Err: err})
+	}()
 	defer r.close()
 	p := newPuller(ctx, r)
 	defer p.end()
@@ -73,7 +89,7 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 		d := p.w.next(p.lane, s)
 		if d == nil {
 			if r.isFailed() {
-				return r.failure
+				return c.fail(r.failure)
 			}
 			return nil
 		}
@@ -83,7 +99,7 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 		}
 		m.d = d
 		if err := decode(d, &m.Value); err != nil {
-			s = p.lane.conclude(d, undecodable(d, err))
+			s = p.lane.told(d, undecodable(d, err))
 			continue
 		}
 		one := &Pulled[T]{Message: m}
@@ -93,7 +109,9 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 			if ctx.Err() != nil {
 				r.draining.Store(true) // what failed has failed with its loop's context
 			}
-			s = p.lane.conclude(d, one.outcome)
+			s = p.lane.told(d, one.outcome)
+		} else if p.lane.tells {
+			r.emit(&Released{Origin: r.origin, Count: 1, Why: "not settled by the loop"})
 		}
 		if !more {
 			p.w.last(p.lane, s)
@@ -102,21 +120,34 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 	}
 }
 
+// told is conclude with the event of the outcome.
+func (l *lane) told(d *driver.Delivery, o Outcome) driver.Settlement {
+	if l.tells {
+		l.tell(d, o)
+	}
+	return l.conclude(d, o)
+}
+
 // A puller is a worker whose only lane is the caller's goroutine.
 type puller struct {
-	r      *running
-	w      *worker
-	lane   *lane
-	stop   context.CancelFunc
-	beside sync.WaitGroup
+	r       *running
+	w       *worker
+	lane    *lane
+	stop    context.CancelFunc
+	unwatch context.CancelFunc
+	beside  sync.WaitGroup
 }
 
 func newPuller(ctx context.Context, r *running) *puller {
 	intake, stop := context.WithCancel(ctx)
 	p := &puller{r: r, w: r.crew.now()[0], stop: stop}
+	r.emit(&Started{Origin: r.origin, Note: r.c.source.unnamed()})
 	r.health.set(StateRunning)
-	p.w.begin(context.WithoutCancel(ctx), intake)
-	p.lane = &lane{w: p.w, wake: make(chan struct{}, 1), goroutine: goroutineID(), spec: &r.c.spec}
+	kept := context.WithoutCancel(ctx)
+	p.w.begin(kept, intake)
+	p.lane = &lane{
+		w: p.w, wake: make(chan struct{}, 1), goroutine: goroutineID(), spec: &r.c.spec, tells: r.listening(),
+	}
 	p.w.lanes = []*lane{p.lane}
 	p.w.follow(&p.beside)
 	if r.holds != nil {
@@ -129,6 +160,9 @@ func newPuller(ctx context.Context, r *running) *puller {
 		case <-intake.Done():
 		}
 	})
+	watching, unwatch := context.WithCancel(kept) // the loop may be at its last message for long
+	p.unwatch = unwatch
+	p.beside.Go(func() { r.watch(watching) })
 	release := context.AfterFunc(intake, p.w.stop) // the loop may be parked
 	p.stop = func() {
 		release()
@@ -144,5 +178,6 @@ func (p *puller) end() {
 	last := time.AfterFunc(settleTimeout, p.w.endSettling)
 	defer last.Stop()
 	p.w.finish()
+	p.unwatch()
 	p.beside.Wait()
 }

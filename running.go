@@ -84,7 +84,7 @@ func (r *running) open(ctx context.Context) error {
 		r.volatile = r.volatile || recv.Info().Volatile
 		r.told = toldBy(r.retries, recv)
 	}
-	if err != nil || c.newLane == nil && c.newBulk == nil { // the latter is a loop, which is its own lane
+	if err != nil || r.loops() { // which is its own lane
 		return err
 	}
 	for _, w := range r.crew.now() {
@@ -94,6 +94,9 @@ func (r *running) open(ctx context.Context) error {
 	}
 	return nil
 }
+
+// loops reports whether a loop of [Pull] has it instead of a handler.
+func (r *running) loops() bool { return r.c.newLane == nil && r.c.newBulk == nil }
 
 // openHolds opens hold topics and their mover where the broker cannot delay.
 func (r *running) openHolds(ctx context.Context) error {

@@ -164,7 +164,11 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 		w.mu.Unlock()
 		if started != 0 {
 			took := time.Since(started.Time()).Round(time.Millisecond)
-			text, stack = fmt.Sprintf("handler blocked for %v on message %s", took, id), stackOf(goroutine)
+			who := "handler"
+			if r.loops() {
+				who = "loop"
+			}
+			text, stack = fmt.Sprintf("%s blocked for %v on message %s", who, took, id), stackOf(goroutine)
 			if strings.Contains(stack, publishFrame) {
 				text += ", publishing: the queue that it publishes to is full, or its broker is away"
 			}
