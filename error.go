@@ -1,6 +1,7 @@
 package wherry
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -30,8 +31,9 @@ var (
 	ErrRevoked = driver.ErrRevoked
 	// ErrDraining is the cause of a handler's context that ended because the drain time was over.
 	ErrDraining = errors.New("wherry: drain time is over")
-	// ErrHandlerTimeout is the cause of a handler's context that ended because the handler took too long.
-	ErrHandlerTimeout = errors.New("wherry: handler timeout")
+	// ErrHandlerTimeout is the cause of a handler's context that ended because the handler took too long. It matches
+	// [context.DeadlineExceeded].
+	ErrHandlerTimeout error = timeoutError("wherry: handler timeout")
 	// ErrReturned is the cause of a handler's context after the handler returned.
 	ErrReturned = errors.New("wherry: handler returned")
 
@@ -173,3 +175,14 @@ func (e *AbandonedError) Error() string {
 
 // Unwrap returns Unknown.
 func (e *AbandonedError) Unwrap() error { return e.Unknown }
+
+// A timeoutError is a time limit of the engine's own that is over.
+type timeoutError string
+
+func (e timeoutError) Error() string { return string(e) }
+
+// Is reports whether target is the error of a context that ended at its deadline.
+func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// Timeout is how package net tells time limits from other failures.
+func (e timeoutError) Timeout() bool { return true }

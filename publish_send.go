@@ -37,7 +37,7 @@ func (c *publisherCore) send(ctx context.Context, e *encoding) error {
 	return nil
 }
 
-var errPublishTimeout = errors.New("publish timeout")
+var errPublishTimeout error = timeoutError("publish timeout")
 
 // chunk is how many records go out in one call of PublishAll.
 func (c *publisherCore) chunk() int {

@@ -17,10 +17,10 @@ type RetryPolicy struct {
 	// 1 means that nothing is tried again.
 	MaxAttempts int
 	// Delays are the waits after the first, second, … failure. The last one serves all that follow. When it is empty,
-	// First, Factor and Max give the waits instead.
+	// First, Factor and Max give the waits instead, and otherwise they are not looked at. [RetryWith] copies it.
 	Delays []time.Duration
 	// First is the wait after the first failure (default 200 ms), Factor what each wait grows by (default 4, at least
-	// 1), Max the longest wait (default 30 s).
+	// 1), Max the longest wait (default 30 s, or First where that is longer).
 	First  time.Duration
 	Factor float64
 	Max    time.Duration

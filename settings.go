@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"fmt"
+	"slices"
 )
 
 const (
@@ -69,6 +70,7 @@ func (s *settings) setRetry(p RetryPolicy) {
 	if err := p.validate(); err != nil {
 		s.errs = append(s.errs, err)
 	}
+	p.Delays = slices.Clone(p.Delays) // the caller's may change
 	s.retry = &p
 }
 

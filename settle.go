@@ -187,7 +187,7 @@ func (w *worker) forgetLocked(n int) {
 	}
 }
 
-var errSettleTimeout = errors.New("settling took too long")
+var errSettleTimeout error = timeoutError("settling took too long")
 
 // settle gives a batch to the broker. The context of the call costs nothing until the driver waits for it.
 func (w *worker) settle(f *flush) error {
