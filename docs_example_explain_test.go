@@ -4,7 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
+	"io"
+	"strings"
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/codec"
@@ -13,10 +14,24 @@ import (
 
 // docs/explain.md shows parts of this.
 func Example_docsExplain() {
+	ctx, stop := context.WithCancel(context.Background())
+	stop() // as a signal does
+	for _, args := range [][]string{{"-explain"}, nil} {
+		var out strings.Builder
+		err := explained(ctx, args, &out)
+		first, rest, _ := strings.Cut(out.String(), "\n  source\n")
+		fmt.Println(err, first, len(rest) > 0)
+	}
+	// Output:
+	// <nil> orders true
+	// <nil>  false
+}
+
+func explained(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
 	explain := flags.Bool("explain", false, "say what the consumers guarantee, and end")
-	if err := flags.Parse(nil); err != nil {
-		panic(err)
+	if err := flags.Parse(args); err != nil {
+		return err
 	}
 	broker := mem.New(mem.Config{})
 	orders := wherry.NewTopic("orders", codec.Text{})
@@ -25,13 +40,9 @@ func Example_docsExplain() {
 
 	// After the broker was dialled and the consumers were made, in place of Run:
 	if *explain {
-		_, err := wherry.Explain(service).WriteTo(os.Stdout)
-		fmt.Println(err)
-		return
+		_, err := wherry.Explain(service).WriteTo(out)
+		return err
 	}
 
-	ctx, stop := context.WithCancel(context.Background())
-	stop() // as a signal does
-	fmt.Println(service.Run(ctx))
-	// Output: <nil>
+	return service.Run(ctx)
 }

@@ -70,6 +70,10 @@ func TestExplainGolden(t *testing.T) {
 		"sequence": func(b *mem.Broker) *wherry.Consumer {
 			return wherry.Consume(wherry.Sequence(b, keyedTexts("accounts"), wherry.OnFailure(wherry.Park)), ackText, wherry.Concurrency(16))
 		},
+		"group-sequence": func(b *mem.Broker) *wherry.Consumer {
+			changes := keyedTexts("changes", wherry.Fanout("audit"))
+			return wherry.Consume(wherry.GroupSequence(b, "audit", changes), ackText, wherry.Name("auditor"))
+		},
 		"block": func(b *mem.Broker) *wherry.Consumer {
 			return wherry.Consume(wherry.Sequence(b, keyedTexts("bookings"), wherry.OnFailure(wherry.Block)), ackText,
 				wherry.WorkersBetween(2, 5), wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 1}))

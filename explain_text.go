@@ -90,8 +90,11 @@ func (c *ConsumerExplanation) source() string {
 		shape = "batches"
 	}
 	from := fmt.Sprintf("%s %s", c.Kind, c.Topic)
-	if c.Kind == KindGroup {
+	if c.Group != "" {
 		from = fmt.Sprintf("group %s of topic %s", c.Group, c.Topic)
+	}
+	if c.Kind == KindGroupSequence {
+		shape = "in order by key, " + shape
 	}
 	return fmt.Sprintf("%s on %s, %s", from, c.Broker, shape)
 }
