@@ -13,6 +13,8 @@ type (
 	TopicOption interface{ applyTopic(t *topicCore) }
 	// PublishOption fits [NewPublisher].
 	PublishOption interface{ applyPublish(p *publishSpec) }
+	// TxPublishOption fits [NewTxPublisher].
+	TxPublishOption interface{ applyTxPublish(p *publishSpec) }
 	// SourceOption fits [Queue] and [Group].
 	SourceOption interface{ applySource(s *sourceSpec) }
 	// SequenceOption fits [Sequence] and [GroupSequence].
@@ -31,9 +33,14 @@ type (
 		ConsumeOption
 		BatchOption
 	}
+	// PublisherOption fits every publisher.
+	PublisherOption interface {
+		PublishOption
+		TxPublishOption
+	}
 	// EndpointOption fits publishers, sources and [Redrive].
 	EndpointOption interface {
-		PublishOption
+		PublisherOption
 		SourceOption
 		SequenceOption
 		BroadcastOption
@@ -49,7 +56,7 @@ type (
 	// LimitOption fits topics, publishers and consumers. A publisher's or consumer's replaces its topic's.
 	LimitOption interface {
 		TopicOption
-		PublishOption
+		PublisherOption
 		ConsumeOption
 		BatchOption
 	}
@@ -84,10 +91,11 @@ func (o policyOption) applyBatch(c *consumeSpec)   { o(&c.settings) }
 
 type limitOption func(*settings)
 
-func (o limitOption) applyTopic(t *topicCore)     { o(&t.settings) }
-func (o limitOption) applyPublish(p *publishSpec) { o(&p.settings) }
-func (o limitOption) applyConsume(c *consumeSpec) { o(&c.settings) }
-func (o limitOption) applyBatch(c *consumeSpec)   { o(&c.settings) }
+func (o limitOption) applyTopic(t *topicCore)       { o(&t.settings) }
+func (o limitOption) applyPublish(p *publishSpec)   { o(&p.settings) }
+func (o limitOption) applyTxPublish(p *publishSpec) { o(&p.settings) }
+func (o limitOption) applyConsume(c *consumeSpec)   { o(&c.settings) }
+func (o limitOption) applyBatch(c *consumeSpec)     { o(&c.settings) }
 
 // RetryWith sets the retry policy. Two on one topic, or on one consumer, are an error at start.
 func RetryWith(p RetryPolicy) PolicyOption {

@@ -66,7 +66,8 @@ type publishSpec struct {
 }
 
 // PublishTimeout bounds a publish whose context has no deadline, default 30 s. While the broker is away or full, a publish
-// waits that long.
+// waits that long; its error then matches [context.DeadlineExceeded]. 0 and less are an error of [NewPublisher]. It does not fit
+// [NewTxPublisher], whose Publish waits for nothing.
 func PublishTimeout(d time.Duration) PublishOption {
 	return publishOption(func(p *publishSpec) {
 		if d <= 0 {
@@ -78,11 +79,12 @@ func PublishTimeout(d time.Duration) PublishOption {
 
 // ExactStamps reads the clock for every message. Without it the time that a message was published at comes from a clock
 // that is up to 2 ms behind.
-func ExactStamps() PublishOption { return exactStamps{} }
+func ExactStamps() PublisherOption { return exactStamps{} }
 
 type exactStamps struct{}
 
-func (exactStamps) applyPublish(p *publishSpec) { p.exactTime = true }
+func (exactStamps) applyPublish(p *publishSpec)   { p.exactTime = true }
+func (exactStamps) applyTxPublish(p *publishSpec) { p.exactTime = true }
 
 // NewPublisher opens a publisher, which declares the topic at the broker unless told otherwise. ctx bounds the opening
 // only. All that is wrong with topic and options is reported together. Close it when done; the broker stays open.

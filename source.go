@@ -135,12 +135,13 @@ func Verify() EndpointOption { return topologyOption(driver.Verify) }
 
 type topologyOption driver.Topology
 
-func (o topologyOption) applyPublish(p *publishSpec)  { p.topology = driver.Topology(o) }
-func (o topologyOption) applySource(s *sourceSpec)    { s.topology = driver.Topology(o) }
-func (o topologyOption) applySequence(s *sourceSpec)  { s.topology = driver.Topology(o) }
-func (o topologyOption) applyBroadcast(s *sourceSpec) { s.topology = driver.Topology(o) }
-func (o topologyOption) applyTx(s *sourceSpec)        { s.topology = driver.Topology(o) }
-func (o topologyOption) applyRedrive(r *redriveSpec)  { r.topology = driver.Topology(o) }
+func (o topologyOption) applyPublish(p *publishSpec)   { p.topology = driver.Topology(o) }
+func (o topologyOption) applyTxPublish(p *publishSpec) { p.topology = driver.Topology(o) }
+func (o topologyOption) applySource(s *sourceSpec)     { s.topology = driver.Topology(o) }
+func (o topologyOption) applySequence(s *sourceSpec)   { s.topology = driver.Topology(o) }
+func (o topologyOption) applyBroadcast(s *sourceSpec)  { s.topology = driver.Topology(o) }
+func (o topologyOption) applyTx(s *sourceSpec)         { s.topology = driver.Topology(o) }
+func (o topologyOption) applyRedrive(r *redriveSpec)   { r.topology = driver.Topology(o) }
 
 // Need returns b as the ability A, for a broker that was chosen at run time. Its error names broker and ability and
 // matches [errors.ErrUnsupported].

@@ -31,7 +31,7 @@ type txOutput interface {
 
 // NewTxPublisher declares a publisher. What is wrong with topic and options is reported by [Run], with the mistakes of the
 // consumer.
-func NewTxPublisher[T any](t TopicOf[T], opts ...PublishOption) *TxPublisher[T] {
+func NewTxPublisher[T any](t TopicOf[T], opts ...TxPublishOption) *TxPublisher[T] {
 	p := &TxPublisher[T]{}
 	if t != nil {
 		p.topic = t.topicOf()
@@ -41,7 +41,7 @@ func NewTxPublisher[T any](t TopicOf[T], opts ...PublishOption) *TxPublisher[T] 
 			p.spec.failf("a publish option is nil")
 			continue
 		}
-		o.applyPublish(&p.spec)
+		o.applyTxPublish(&p.spec)
 	}
 	return p
 }
