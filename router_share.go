@@ -9,6 +9,9 @@ import (
 // it. What a consumer sets by an option of its own wins, and a router wins over the one that it is in; all of them win over the
 // topic. Middleware and event functions add up: those of the outermost router come first, which makes its middleware the
 // outermost, and the consumer's own come last. A [Name] cannot be shared.
+//
+// What a source has no use for is left out for it: [DeadLetterTo], [Workers] and [WorkersBetween] for a broadcast, [Prefetch] for
+// transactions. All else that is an error with one of the consumers is one here.
 func Share(opts ...ConsumerOption) RouterOption {
 	return routerOption(func(r *Router) {
 		for _, o := range opts {
@@ -120,12 +123,25 @@ func (c *Consumer) sharingLocked() consumeSpec {
 			spec = spec.under(&r.single)
 		}
 	}
+	spec.leaveOut(c.source, &c.own)
 	spec.name = c.nameLocked()
 	if c.newBulk != nil {
 		spec.fillBatch()
 	}
 	spec.fill(c.source)
 	return spec
+}
+
+// leaveOut takes out what routers share and the source's manner has no use for. The same as an option of the consumer's own is a
+// mistake; what is shared is for those that it fits.
+func (c *consumeSpec) leaveOut(s *sourceSpec, own *consumeSpec) {
+	switch s.manner {
+	case broadcasting:
+		c.deadLetterTo = own.deadLetterTo
+		c.workers, c.workersSet, c.scale = own.workers, own.workersSet, own.scale
+	case transacted:
+		c.prefetch = own.prefetch
+	}
 }
 
 func (c *Consumer) nameLocked() string {
