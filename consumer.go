@@ -24,12 +24,19 @@ const (
 	minPrefetch         = 32
 	minVolatilePrefetch = 256
 
+	// mostWorkers and mostLanes are beyond what a process could run, and within what it can be asked for by mistake. mostInAll is
+	// the most lanes of all workers of a consumer.
+	mostWorkers = 1 << 16
+	mostLanes   = 1 << 16
+	mostInAll   = 1 << 20
+
 	// never is a time limit that is off.
 	never = time.Duration(math.MaxInt64)
 )
 
 // A Consumer binds a source to a handler. It is made by [Consume] or [ConsumeBatch], does nothing until [Run], and may
-// run again after its Run returned, not at the same time. Its methods may be called from any goroutine.
+// run again after its Run returned, not at the same time. Its methods may be called from any goroutine. A nil Consumer and the
+// zero one do not run, are idle, and are not paused by a pause.
 type Consumer struct {
 	source  *sourceSpec
 	own     consumeSpec                 // what its own options set, without defaults
@@ -79,6 +86,15 @@ func (c *consumeSpec) atLeastOne(what string, n int) int {
 		c.failf("%s is %d, want at least 1", what, n)
 	}
 	return n
+}
+
+// atMost is n, which is one of what a goroutine or a receiver each is made for.
+func (c *consumeSpec) atMost(what string, n, most int) int {
+	if n > most {
+		c.failf("%s is %d, want at most %d", what, n, most)
+		return 1
+	}
+	return c.atLeastOne(what, n)
 }
 
 // Consume binds a source to a handler of single messages. What is wrong with source, handler or options is reported by
@@ -148,6 +164,9 @@ func (c *consumeSpec) fill(s *sourceSpec) {
 	}
 	c.fillWorkers(s)
 	c.concurrency = max(c.concurrency, 1)
+	if _, most := c.bounds(); most*c.concurrency > mostInAll && most <= mostWorkers {
+		c.failf("%d workers of concurrency %d are %d handlers at a time, want at most %d", most, c.concurrency, most*c.concurrency, mostInAll)
+	}
 	setDefault(&c.timeout, defaultTimeout)
 	setDefault(&c.stallAfter, defaultStall)
 	setDefault(&c.maxDelivered, defaultMaxDelivered)
@@ -224,6 +243,9 @@ func (c *consumeSpec) credit(volatile bool) int {
 // Name returns the consumer's name: that of the [Name] option, else its topic's, with its group's. In a [Router] with a prefix
 // it is the prefix, a slash and that, from the moment that it is mounted.
 func (c *Consumer) Name() string {
+	if c == nil {
+		return ""
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.nameLocked()

@@ -143,6 +143,9 @@ func (h *healthState) back() (after time.Duration, last bool) {
 
 // Health returns a snapshot of the consumer. It does not ask the broker.
 func (c *Consumer) Health() Health {
+	if c == nil {
+		return Health{State: StateIdle, Backlog: -1}
+	}
 	c.mu.Lock()
 	r, last := c.running, c.last
 	if r == nil && last.Consumer == "" {

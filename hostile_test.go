@@ -2,8 +2,10 @@ package wherry_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -248,10 +250,49 @@ func TestConsumerThatIsNone(t *testing.T) {
 		_, err := c.Prepare(t.Context())
 		assert.True(t, err != nil, "Prepare of a consumer that is none succeeds")
 		assert.True(t, c.Run(t.Context()) != nil, "Run of a consumer that is none succeeds")
+		c.Pause("early")()
+		c.PauseFor(time.Hour, "early")()
+		assert.Equal(t, c.Health().State, wherry.StateIdle)
+		assert.Equal(t, c.Health().Backlog, -1)
+		assert.Equal(t, c.Name(), "")
 	}
-	var c wherry.Consumer
-	c.Pause("early")()
-	assert.Equal(t, c.Health().State, wherry.StateIdle)
+}
+
+// So is the zero publisher: nothing was sent.
+func TestPublisherThatIsNone(t *testing.T) {
+	t.Parallel()
+	var p wherry.Publisher[order]
+	assert.ErrorIs(t, p.Publish(t.Context(), &order{}), wherry.ErrNotSent)
+	assert.ErrorIs(t, p.Publish(t.Context(), &order{}, wherry.WithID("1")), wherry.ErrNotSent)
+	assert.ErrorIs(t, p.PublishAll(t.Context(), slices.Values([]*order{{}})), wherry.ErrNotSent)
+	assert.NoError(t, p.Close(t.Context()))
+}
+
+// And a router: it has no consumer, and says so where it is asked for one.
+func TestRouterThatIsNone(t *testing.T) {
+	t.Parallel()
+	for _, r := range []*wherry.Router{nil, {}} {
+		assert.Equal(t, len(r.Consumers())+len(r.Names())+len(r.Health()), 0)
+		assert.ErrorIs(t, r.Stop(t.Context(), "orders"), wherry.ErrNoConsumer)
+		assert.ErrorIs(t, r.Pause("orders", "early"), wherry.ErrNoConsumer)
+		assert.ErrorIs(t, r.Resume("orders"), wherry.ErrNoConsumer)
+	}
+}
+
+// A number of goroutines or receivers that no process could run is a mistake, and not an attempt.
+func TestImpossibleNumbersAreRefused(t *testing.T) {
+	t.Parallel()
+	handle := func(context.Context, *wherry.Message[order]) wherry.Outcome { return wherry.Ack() }
+	for want, opts := range map[string][]wherry.ConsumeOption{
+		"concurrency is 65537, want at most 65536":                 {wherry.Concurrency(1<<16 + 1)},
+		"workers is 9223372036854775807, want at most 65536":       {wherry.Workers(math.MaxInt)},
+		"65537 workers, want at most 65536":                        {wherry.WorkersBetween(1, 1<<16+1)},
+		"2000 workers of concurrency 1000 are 2000000 handlers at": {wherry.WorkersBetween(1, 2000), wherry.Concurrency(1000)},
+	} {
+		err := wherry.Consume(wherry.Queue(newMem(t), orders), handle, opts...).Run(t.Context())
+		assert.True(t, err != nil && strings.Contains(err.Error(), want), fmt.Sprint(err))
+	}
+	assert.Equal(t, wherry.ScaleSnapshot{Workers: 3, PerWorker: math.MaxInt}.Capacity(), math.MaxInt)
 }
 
 // slowToOpen is a broker that takes a minute to open a queue.

@@ -134,15 +134,16 @@ func Name(name string) ConsumerOption {
 	})
 }
 
-// Workers is the number of receivers, each with its lanes and its prefetch. Default 1. It is an error beside
-// [WorkersBetween].
+// Workers is the number of receivers, each with its lanes and its prefetch. Default 1. Less than 1 and more than 65,536 are an
+// error at start, and more than 1 for a broadcast and in [Pull]. It is an error beside [WorkersBetween].
 func Workers(n int) ConsumerOption {
-	return consumerOption(func(c *consumeSpec) { c.workers, c.workersSet = c.atLeastOne("workers", n), true })
+	return consumerOption(func(c *consumeSpec) { c.workers, c.workersSet = c.atMost("workers", n, mostWorkers), true })
 }
 
-// Concurrency is the number of handler calls that a worker has in flight at most. Default 1.
+// Concurrency is the number of handler calls that a worker has in flight at most. Default 1. Less than 1 and more than 65,536 are an
+// error at start, and so are more than 1,048,576 over all workers. In transactions it is at most their size ([TxAtMost]).
 func Concurrency(n int) ConsumeOption {
-	return consumeOption(func(c *consumeSpec) { c.concurrency = c.atLeastOne("concurrency", n) })
+	return consumeOption(func(c *consumeSpec) { c.concurrency = c.atMost("concurrency", n, mostLanes) })
 }
 
 // Prefetch is the number of messages that a worker holds at most, those in its handlers included. Default: twice the

@@ -34,6 +34,9 @@ func (c *Consumer) PauseFor(d time.Duration, why string) (resume func()) {
 }
 
 func (c *Consumer) pause(p *pause) (resume func()) {
+	if c == nil {
+		return func() {}
+	}
 	c.mu.Lock()
 	if c.pauses == nil {
 		c.pauses = make(map[*pause]struct{})

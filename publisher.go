@@ -27,7 +27,8 @@ const (
 type BatchError = driver.BatchError
 
 // A Publisher publishes to one topic. It is safe for concurrent use and cheap per message; make one per topic and keep
-// it. Concurrent publishes share round trips where the broker gains from it.
+// it. Concurrent publishes share round trips where the broker gains from it. It is made by [NewPublisher]; the zero Publisher
+// publishes nothing, with [ErrNotSent].
 type Publisher[T any] struct {
 	topic *topicSpec[T]
 	core  publisherCore
@@ -194,6 +195,9 @@ func (p *Publisher[T]) accepted(ctx context.Context, v *T) bool {
 
 // publish is Publish for every message, broker and state.
 func (p *Publisher[T]) publish(ctx context.Context, v *T, opts []MessageOption) error {
+	if p.topic == nil {
+		return errNoPublisher
+	}
 	c := &p.core
 	e := c.take()
 	err := p.encode(e, v, opts)
@@ -216,6 +220,9 @@ func (p *Publisher[T]) publish(ctx context.Context, v *T, opts []MessageOption) 
 // their order: the later is not sent once the earlier failed. The options apply to each value, so that [WithID] would give
 // all of them one id.
 func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...MessageOption) error {
+	if p.topic == nil {
+		return errNoPublisher
+	}
 	for i := range opts {
 		if opts[i].kind == idOption {
 			return p.core.fail(fmt.Errorf("%w: WithID would give every message the same id", ErrNotSent))
@@ -249,6 +256,9 @@ func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...
 // that still wait, for room or for the broker, return [ErrClosed] with [ErrNotSent] or [ErrUnconfirmed], and so do those
 // that begin afterwards. It may be called more than once. The broker stays open.
 func (p *Publisher[T]) Close(ctx context.Context) error {
+	if p.topic == nil {
+		return nil // it was never opened
+	}
 	c := &p.core
 	if c.closed.Swap(true) {
 		return nil
@@ -262,6 +272,8 @@ func (p *Publisher[T]) Close(ctx context.Context) error {
 	}
 	return nil
 }
+
+var errNoPublisher error = &Error{Op: "publish", Err: fmt.Errorf("%w: the publisher is the zero value; make one with NewPublisher", ErrNotSent)}
 
 func (c *publisherCore) fail(err error) error { return &Error{Op: "publish", Topic: c.name, Err: err} }
 

@@ -215,6 +215,9 @@ func (r *Router) allLocked() (ms []*mounted, rs []*Router) {
 
 // Consumers returns the consumers of the router and of those in it, sorted by their names. The slice is the caller's.
 func (r *Router) Consumers() []*Consumer {
+	if r == nil {
+		return nil
+	}
 	root := r.lockTree()
 	ms, _ := r.allLocked()
 	root.mu.Unlock()

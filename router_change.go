@@ -149,6 +149,9 @@ func (run *routerRun) discard(rounds []*round) {
 // have the same result; later it is [ErrNoConsumer]. A consumer's own handler must not wait for its Stop, which waits for the
 // handler.
 func (r *Router) Stop(ctx context.Context, name string) error {
+	if r == nil {
+		return noRouter("stop", name)
+	}
 	root := r.lockTree()
 	m := r.findLocked(name)
 	if m == nil {
@@ -200,6 +203,9 @@ func (m *mounted) detachLocked() []func() {
 // Pause pauses the consumer of that name, as [Consumer.Pause] does, until [Router.Resume] or [Router.Stop] of it. A second
 // pause for the same reason does nothing. It may be called before Run, and lasts over its end.
 func (r *Router) Pause(name, why string) error {
+	if r == nil {
+		return noRouter("pause", name)
+	}
 	root := r.lockTree()
 	m := r.findLocked(name)
 	if m == nil {
@@ -236,6 +242,9 @@ func (r *Router) Pause(name, why string) error {
 // Resume ends what [Router.Pause] began for the consumer of that name. Pauses of others, such as a breaker's, go on. Without a
 // pause it does nothing.
 func (r *Router) Resume(name string) error {
+	if r == nil {
+		return noRouter("resume", name)
+	}
 	root := r.lockTree()
 	m := r.findLocked(name)
 	if m == nil {
@@ -261,6 +270,10 @@ func (r *Router) findLocked(name string) *mounted {
 		}
 	}
 	return nil
+}
+
+func noRouter(op, name string) error {
+	return &Error{Op: op, Topic: name, Err: fmt.Errorf("%w: the router is nil; make one with NewRouter", ErrNoConsumer)}
 }
 
 // mostNamed is how many names an error lists.

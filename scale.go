@@ -46,8 +46,8 @@ func (s *scaleSpec) failf(format string, args ...any) {
 // has touched goes back to the broker, handlers in hand return in their own time, and then it is closed. Each change is an
 // event, [Scaled].
 //
-// The broker has to be a [driver.Inspector]; with one that is not, and with numbers that make no range, the consumer does
-// not start. It is an error beside [Workers], and in [Pull]. A nil option is an error at start.
+// The broker has to be a [driver.Inspector]; with one that is not, and with numbers that make no range within 1 and 65,536, the
+// consumer does not start. It is an error beside [Workers], and in [Pull]. A nil option is an error at start.
 func WorkersBetween(least, most int, opts ...ScaleOption) ConsumerOption {
 	s := &scaleSpec{least: least, most: most, after: defaultScaleAfter, cooldown: defaultScaleCooldown}
 	for _, o := range opts {
@@ -119,6 +119,9 @@ func ScaleCooldown(d time.Duration) ScaleOption {
 func (s *scaleSpec) fill() {
 	if s.least < 1 || s.most < s.least {
 		s.failf("%d and %d are no range of at least one worker", s.least, s.most)
+	}
+	if s.most > mostWorkers {
+		s.failf("%d workers, want at most %d", s.most, mostWorkers)
 	}
 	setDefault(&s.every, defaultScaleEvery)
 	if s.by == nil {

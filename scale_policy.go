@@ -35,8 +35,13 @@ type ScaleSnapshot struct {
 	Rate float64
 }
 
-// Capacity is how many messages the workers may hold.
-func (s ScaleSnapshot) Capacity() int { return s.Workers * s.PerWorker }
+// Capacity is how many messages the workers may hold. More than an int has room for is [math.MaxInt].
+func (s ScaleSnapshot) Capacity() int {
+	if s.PerWorker > 0 && s.Workers > math.MaxInt/s.PerWorker {
+		return math.MaxInt
+	}
+	return s.Workers * s.PerWorker
+}
 
 // A BacklogScaler wants more workers when more waits than those that run could hold, and fewer when they could hold far
 // more than waits. Its zero value is the default of [WorkersBetween].
