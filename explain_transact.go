@@ -7,7 +7,7 @@ var (
 	factTxAbort   = fact{"transact/abort", "Abort sends nothing and settles nothing: all of its Next comes again."}
 	factTxClosed  = fact{"transact/close", "A transaction that is open when its receiver closes is aborted."}
 	factTxCut     = fact{
-		"transact/cut", "A connection that is lost with a transaction open leaves nothing of it: all of its Next comes again.",
+		"transact/cut", "A connection that is lost with a transaction open leaves nothing of it, and all of its Next comes again, unless a Commit afterwards does all of it.",
 	}
 	factTransaction = fact{
 		"engine/transaction", "What a handler publishes in its transaction, the retry or dead letter of its message and the settlement happen together: " +

@@ -36,10 +36,10 @@ type sourceSpec struct {
 type manner uint8
 
 const (
-	competing    manner = iota // each goes to one consumer, and a retry is a copy that any of them may get
-	sequenced                  // in order by key
-	broadcasting               // each goes to every reader
-	transacted                 // as competing, settled with what is published in one act
+	competing    = manner(driver.Competing)    // each goes to one consumer, and a retry is a copy that any of them may get
+	sequenced    = manner(driver.Sequenced)    // in order by key
+	broadcasting = manner(driver.Broadcasting) // each goes to every reader
+	transacted   = manner(driver.Transacted)   // as competing, settled with what is published in one act
 )
 
 // keeps tells that what fails stays with its consumer until it is done.
@@ -53,7 +53,7 @@ func (s *sourceSpec) failf(format string, args ...any) {
 func (s *sourceSpec) driver(name string, prefetch int) driver.Source {
 	return driver.Source{
 		Topics: []driver.Topic{s.topic.driver()}, Group: s.group, Prefetch: prefetch, Topology: s.topology, Name: name,
-		From: s.from, Shards: s.sequence.shards,
+		From: s.from, Shards: s.sequence.shards, Manner: driver.Manner(s.manner),
 	}
 }
 

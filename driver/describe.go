@@ -5,8 +5,8 @@ import "time"
 // A Describer is a [Broker] that says beforehand what its senders and receivers will say once they are opened, so that a
 // consumer can be explained before it runs. It opens, declares and sends nothing.
 type Describer interface {
-	// Describe tells of the receivers of s and of the senders to its topics. It does not block, and its answer is constant
-	// for the life of the broker.
+	// Describe tells of the receivers of s, opened in its Manner, and of the senders to its topics. It does not block, and its
+	// answer is constant for the life of the broker. It may be called concurrently, and after Close.
 	Describe(s Source) Description
 }
 

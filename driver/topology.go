@@ -76,8 +76,40 @@ type Source struct {
 	From Position
 	// Shards is the number of shards of a sequence where the broker needs them; 0 is the driver's default.
 	Shards int
-	// Name tells the consumer apart in the broker's own tools. It may be empty.
+	// Name tells the consumer apart in the broker's own tools. It may be empty, and several may have the same.
 	Name string
+	// Manner is how it is opened, for a [Describer], which has the source alone to go by. Open goes by its own name.
+	Manner Manner
+}
+
+// A Manner is how a source is received from.
+type Manner uint8
+
+const (
+	// Competing is OpenQueue and OpenGroup. It is the zero value.
+	Competing Manner = iota
+	// Sequenced is OpenSequence and OpenGroupSequence.
+	Sequenced
+	// Broadcasting is OpenBroadcast.
+	Broadcasting
+	// Transacted is OpenTransacted.
+	Transacted
+)
+
+// String returns "competing", "sequenced", "broadcasting" or "transacted".
+func (m Manner) String() string {
+	switch m {
+	case Competing:
+		return "competing"
+	case Sequenced:
+		return "sequenced"
+	case Broadcasting:
+		return "broadcasting"
+	case Transacted:
+		return "transacted"
+	default:
+		return "unknown manner"
+	}
 }
 
 // A Position is a place in a topic's history. The zero Position is now.

@@ -258,7 +258,7 @@ func TestBrokenReceivers(t *testing.T) {
 		},
 		"says of itself what it is not": {
 			b:    broken{describe: func(d driver.Description) driver.Description { d.Info.HasCount = !d.Info.HasCount; return d }},
-			want: []string{"queue/describe/true"},
+			want: []string{"queue/describe/true", "transact/describe"},
 		},
 		"is said to hold and does not say for how long": {
 			b:    broken{describe: func(d driver.Description) driver.Description { d.MaxHold = time.Hour; return d }},
@@ -266,7 +266,7 @@ func TestBrokenReceivers(t *testing.T) {
 		},
 		"is said to take nothing back": {
 			b:    broken{describe: func(d driver.Description) driver.Description { d.Revokes = false; return d }},
-			want: []string{"queue/describe/true"},
+			want: []string{"queue/describe/true", "transact/describe"},
 		},
 		"counts too much": {
 			b:    broken{depth: func(d driver.Depth) driver.Depth { d.Ready++; return d }},

@@ -140,11 +140,18 @@ func transactionUnseen(t *T) {
 	s := r.start(r.l, func(context.Context, *wherry.Message[string]) wherry.Outcome {
 		if first.CompareAndSwap(false, true) { // of whichever transaction is the first
 			close(held)
-			<-hold
+			select {
+			case <-hold:
+			case <-t.Context().Done():
+			}
 		}
 		return wherry.Ack()
 	}, wherry.Concurrency(2))
-	<-held
+	select {
+	case <-held:
+	case <-t.soon().Done():
+		t.Fatalf("no handler call within %v", t.h.Wait)
+	}
 	t.pause(t.h.Quiet)
 	if got := r.out.calls.ids(); len(got) > 0 {
 		t.Errorf("%q were seen while a handler of their transaction worked", got)
@@ -203,7 +210,12 @@ func transactionRevoked(t *T) {
 	}
 	s := r.start(r.l.tappedTx(opened), h, wherry.Concurrency(2), wherry.MaxDelivered(1000))
 	r.reach(relaySize / 2)
-	t.h.RevokeTx(t, <-opened)
+	select {
+	case x := <-opened:
+		t.h.RevokeTx(t, x)
+	default:
+		t.Fatalf("handlers were called, and no receiver was opened through the broker that they are of")
+	}
 	r.once(all)
 	s.stop()
 	if n := r.calls.count(); n > len(all)+relaySize {

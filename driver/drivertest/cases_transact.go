@@ -64,7 +64,7 @@ func (l *line) transacted() *transacted {
 	if !ok {
 		t.Fatalf("%T is no Transactor", l.b)
 	}
-	r, err := b.OpenTransacted(ctx, l.source())
+	r, err := b.OpenTransacted(ctx, l.transactedSource())
 	if err != nil {
 		t.Fatalf("OpenTransacted: %v", err)
 	}
@@ -72,6 +72,12 @@ func (l *line) transacted() *transacted {
 	t.Cleanup(x.unchanged)
 	t.Cleanup(x.close)
 	return x
+}
+
+func (l *line) transactedSource() driver.Source {
+	s := l.source()
+	s.Manner = driver.Transacted
+	return s
 }
 
 // unchanged looks at the memory of what was not settled.
@@ -111,11 +117,24 @@ func (x *transacted) next(n int) ([]*driver.Delivery, driver.Tx) {
 }
 
 func (x *transacted) send(tx driver.Tx, to driver.Target, records ...driver.Record) {
-	batch := cloneRecords(records)
-	if err := tx.Send(x.t.soon(), to, batch); err != nil {
-		x.t.Fatalf("Tx.Send: %v", err)
+	for _, part := range x.limits(to).parts(records) {
+		batch := cloneRecords(part)
+		if err := tx.Send(x.t.soon(), to, batch); err != nil {
+			x.t.Fatalf("Tx.Send: %v", err)
+		}
+		poison(batch)
 	}
-	poison(batch)
+}
+
+// limits returns a sender to the target that sends nothing: the limits of its calls are those of Tx.Send.
+func (x *transacted) limits(to driver.Target) *sender {
+	t := x.t
+	s, err := t.Broker().OpenSender(t.soon(), to)
+	if err != nil {
+		t.Fatalf("OpenSender(%s): %v", to.Topic.Name, err)
+	}
+	defer t.closing("Sender.Close", s.Close)
+	return &sender{t: t, s: s, limits: s.Limits()}
 }
 
 func (x *transacted) commit(tx driver.Tx, ds ...*driver.Delivery) {

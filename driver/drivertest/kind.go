@@ -15,8 +15,9 @@ type kind struct {
 	fanout bool
 	grouped,
 	keyed bool
-	can  func(b driver.Broker) bool
-	open func(ctx context.Context, b driver.Broker, s driver.Source) (driver.Receiver, error)
+	manner driver.Manner
+	can    func(b driver.Broker) bool
+	open   func(ctx context.Context, b driver.Broker, s driver.Source) (driver.Receiver, error)
 }
 
 var (
@@ -28,15 +29,15 @@ var (
 		can: is[driver.Grouper], open: opener(driver.Grouper.OpenGroup),
 	}
 	sequenceKind = kind{
-		name: "sequence", needs: Sequence, keyed: true,
+		name: "sequence", needs: Sequence, keyed: true, manner: driver.Sequenced,
 		can: is[driver.Sequencer], open: opener(driver.Sequencer.OpenSequence),
 	}
 	groupSequenceKind = kind{
-		name: "group-sequence", needs: GroupSequence, fanout: true, grouped: true, keyed: true,
+		name: "group-sequence", needs: GroupSequence, fanout: true, grouped: true, keyed: true, manner: driver.Sequenced,
 		can: is[driver.GroupSequencer], open: opener(driver.GroupSequencer.OpenGroupSequence),
 	}
 	broadcastKind = kind{
-		name: "broadcast", needs: Broadcast, fanout: true,
+		name: "broadcast", needs: Broadcast, fanout: true, manner: driver.Broadcasting,
 		can: is[driver.Broadcaster], open: opener(driver.Broadcaster.OpenBroadcast),
 	}
 

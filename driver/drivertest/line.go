@@ -46,7 +46,9 @@ func (l *line) target() driver.Target { return driver.Target{Topic: l.topic} }
 const prefetch = 64
 
 func (l *line) source() driver.Source {
-	return driver.Source{Topics: []driver.Topic{l.topic}, Group: l.group, Prefetch: prefetch, Name: "drivertest"}
+	return driver.Source{
+		Topics: []driver.Topic{l.topic}, Group: l.group, Prefetch: prefetch, Name: "drivertest", Manner: l.kind.manner,
+	}
 }
 
 // sender opens a sender to the topic.

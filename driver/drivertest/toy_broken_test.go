@@ -122,6 +122,7 @@ func TestBrokenToys(t *testing.T) {
 		"settles what it should free": {wrong: forgetsOnAbort, want: []string{"transact/abort"}},
 		"settles what it can":         {wrong: commitsStrangers, want: []string{"transact/foreign"}},
 		"uses memory again":           {wrong: reusesOnAbort, want: []string{"transact/keeps-memory"}},
+		"sends before it can settle":  {wrong: sendsFirst, want: []string{"transact/cut"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,5 +143,14 @@ func TestBrokenToys(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A case whose handlers are never called fails, and says so, instead of waiting for them.
+func TestTransactionsThatBringNothingFail(t *testing.T) {
+	t.Parallel()
+	err := caseNamed(t, "queue/engine/transaction-unseen").Check(t, toyHarness(bringsNothing))
+	if err == nil || !strings.Contains(err.Error(), "no handler call within") {
+		t.Errorf("%v, want an error that says that no handler was called", err)
 	}
 }

@@ -40,6 +40,8 @@ const (
 	forgetsOnAbort            // an abort settles
 	commitsStrangers          // a commit settles what is of its transaction, whatever else it is given
 	reusesOnAbort             // what an abort gives back comes again in the same memory
+	bringsNothing             // no transaction is ever opened
+	sendsFirst                // a commit sends before it knows that it can settle
 )
 
 type sentRecord struct {
@@ -56,9 +58,17 @@ func newToy(wrong toyFault) *toy {
 		cfg.Weak.RequeueBehindNew = true
 	case waitsForReaders:
 		cfg.MaxMessages = prefetch
-	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort, commitsStrangers, reusesOnAbort:
+	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort, commitsStrangers, reusesOnAbort, sendsFirst, bringsNothing:
 	}
 	return &toy{wrong: wrong, Broker: mem.New(cfg), history: map[string][]sentRecord{}, turns: map[string]chan struct{}{}}
+}
+
+// Describe says that nothing is revoked of a sequence that has one receiver at work, or of a transaction.
+func (b *toy) Describe(s driver.Source) driver.Description {
+	d := b.Broker.Describe(s)
+	inTurn := s.Manner == driver.Sequenced && !b.shares()
+	d.Revokes = d.Revokes && !inTurn && s.Manner != driver.Transacted && b.wrong != fixesNowLate
+	return d
 }
 
 // shares reports whether its sequences are no more than queues.
@@ -227,6 +237,10 @@ func (x *toyTxReceiver) Next(ctx context.Context, dst []*driver.Delivery) ([]*dr
 	if x.open != nil {
 		return dst, nil, errToyTx
 	}
+	if x.b.wrong == bringsNothing {
+		<-ctx.Done()
+		return dst, nil, ctx.Err()
+	}
 	n := len(dst)
 	dst, err := x.r.Receive(ctx, dst)
 	if len(dst) == n {
@@ -276,20 +290,31 @@ func (t *toyTx) Commit(ctx context.Context, done []driver.Settlement) error {
 			return errors.Join(driver.ErrRevoked, t.x.r.Settle(ctx, settlements(driver.Release, t.in...)))
 		}
 	}
-	for i, r := range t.out {
-		if err := t.x.b.sendTo(ctx, t.to[i], []driver.Record{r}); err != nil {
-			return err
-		}
-	}
 	if t.x.b.wrong == commitsAll {
-		return t.x.r.Settle(ctx, settlements(driver.Done, t.in...))
+		done = settlements(driver.Done, t.in...)
 	}
 	for _, d := range t.in {
 		if !slices.ContainsFunc(done, func(s driver.Settlement) bool { return s.Delivery == d }) {
 			done = append(done, driver.Settlement{Delivery: d})
 		}
 	}
-	return t.x.r.Settle(ctx, done)
+	if t.x.b.wrong == sendsFirst {
+		return errors.Join(t.sendAll(ctx), t.x.r.Settle(ctx, done))
+	}
+	// A tenure that was lost fails all of it; a send in process does not fail.
+	if err := t.x.r.Settle(ctx, done); err != nil {
+		return err
+	}
+	return t.sendAll(ctx)
+}
+
+func (t *toyTx) sendAll(ctx context.Context) error {
+	for i, r := range t.out {
+		if err := t.x.b.sendTo(ctx, t.to[i], []driver.Record{r}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *toy) sendTo(ctx context.Context, to driver.Target, batch []driver.Record) error {
