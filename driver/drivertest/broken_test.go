@@ -33,9 +33,10 @@ type broken struct {
 
 	describe func(driver.Description) driver.Description
 
-	sendAt func(s *brokenHolder, batch []driver.Record) []driver.Record
-	mute   bool // gives no reason for waiting
-	deaf   bool // tells of no revocation
+	sendAt  func(s *brokenHolder, batch []driver.Record) []driver.Record
+	mute    bool                    // gives no reason for waiting
+	waiting func(why string) string // another reason
+	deaf    bool                    // tells of no revocation
 
 	mu      *sync.Mutex // held while one of the functions looks at what is below, or at a receiver's
 	hoarded [][]byte
@@ -184,6 +185,8 @@ type brokenReceiver struct {
 	b     *broken
 	count int // of calls, for those that break now and then
 	kept  []*driver.Delivery
+
+	unsettled atomic.Int64
 }
 
 func (r *brokenReceiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
@@ -203,6 +206,9 @@ func (r *brokenReceiver) Settle(ctx context.Context, batch []driver.Settlement) 
 func (r *brokenReceiver) Waiting() string {
 	if r.b.mute {
 		return ""
+	}
+	if r.b.waiting != nil {
+		return r.b.waiting(r.Waiter.Waiting())
 	}
 	return r.Waiter.Waiting()
 }

@@ -51,7 +51,7 @@ func cutSend(t *T, arm writeHook) {
 	r.done(r.expect(first)...)
 	var o outcomes
 	for _, n := range []int{1, 3} {
-		rs := t.batch(n)
+		rs := s.parts(t.batch(n))[0]
 		disarm := arm(t, l.b, l.topic)
 		ctx, cancel := context.WithTimeout(context.Background(), t.h.Wait)
 		err := s.try(ctx, rs...)

@@ -37,7 +37,7 @@ func broadcastCases() []Case {
 		},
 		{
 			Name:     "slow",
-			Sentence: "A reader that does not receive keeps neither senders nor other readers waiting.",
+			Sentence: "A reader that does not receive keeps neither senders nor other readers waiting, however much it is behind.",
 			kinds:    just, Run: broadcastSlow,
 		},
 	}
@@ -144,7 +144,7 @@ func broadcastSlow(t *T) {
 	slow.none()
 	quick.none()
 	s := l.sender()
-	for left := t.h.Messages; left > 0; left -= prefetch / 2 {
+	for left := t.h.Backlog; left > 0; left -= prefetch / 2 {
 		records := t.batch(min(left, prefetch/2))
 		s.send(records...)
 		quick.done(quick.expect(records...)...)

@@ -23,7 +23,7 @@ func cancelCases() []Case {
 		},
 		{
 			Name:     "send/closed",
-			Sentence: "After Sender.Close, Send returns ErrClosed and sends nothing.",
+			Sentence: "After Sender.Close, Send returns ErrClosed and ErrNotSent, and sends nothing.",
 			kinds:    kinds, Run: sendAfterClose,
 		},
 		{

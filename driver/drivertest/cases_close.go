@@ -238,7 +238,15 @@ func closeBesideSettle(t *T) {
 			}
 		})
 	}
-	<-start
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		wg.Wait()
+	}()
+	select {
+	case <-start:
+	case <-all: // every caller has failed before
+	}
 	r.close()
 	close(closed)
 	wg.Wait()

@@ -168,7 +168,12 @@ func engineThroughRevocation(t *T) {
 	all := texts(messages)
 	a.publish(all...)
 	a.reach(concurrency)
-	t.h.Revoke(t, <-opened)
+	select {
+	case r := <-opened:
+		t.h.Revoke(t, r)
+	default:
+		t.Fatalf("handlers were called, and no receiver was opened through the broker that they are of")
+	}
 	second := a.handle(h, opts...)
 	seen := func() int {
 		different := map[string]bool{}

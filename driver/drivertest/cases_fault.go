@@ -26,7 +26,7 @@ func faultCases() []Case {
 		},
 		{
 			Name:     "fault/cut-close",
-			Sentence: "Closing while the broker is away returns, and wakes a Send that waits with ErrClosed.",
+			Sentence: "Closing while the broker is away returns, and wakes a Send that waits, at once and with ErrClosed.",
 			Hooks:    cut, kinds: settled, Run: closeWhileCut,
 		},
 		{
@@ -47,7 +47,7 @@ func faultCases() []Case {
 		},
 		{
 			Name:     "fault/waiting",
-			Sentence: "While the broker is away, a receiver says that it waits, or why, and stops saying so afterwards.",
+			Sentence: "While the broker is away, a receiver says so, in the words of ErrDisconnected, and stops saying so afterwards.",
 			Needs:    []Ability{Waiting}, Hooks: cut, kinds: settled, Run: reasonWhileCut,
 		},
 		{
@@ -150,25 +150,40 @@ func closeWhileCut(t *T) {
 	s, r := l.sender(), l.receiver()
 	r.none()
 	mend := t.h.Cut(t, l.b)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*t.h.Wait)
+	defer cancel()
 	result := make(chan error, 1)
-	go func() {
-		defer close(result)
-		ctx, cancel := context.WithTimeout(context.Background(), 2*t.h.Wait)
-		defer cancel()
-		result <- s.try(ctx, t.record())
-	}()
-	t.pause(t.h.Quiet / 5)
-	s.close()
-	switch err := <-result; {
-	case err == nil:
-		t.Errorf("Send returned nil while the connection was cut")
-	case errors.Is(err, driver.ErrClosed), errors.Is(err, driver.ErrDisconnected):
-	default:
-		t.Errorf("the Send that was waiting returned %v, want ErrClosed", err)
+	go func() { result <- s.try(ctx, t.record()) }()
+	early := time.NewTimer(t.h.Quiet / 5)
+	defer early.Stop()
+	select {
+	case err := <-result: // it did not wait, and told what became of the record, which every Send is asked
+		if err == nil {
+			t.Errorf("Send returned nil while the connection was cut")
+		}
+		s.close()
+	case <-early.C:
+		s.close()
+		wokenByClose(t, result)
+		cancel()
 	}
 	r.close()
 	t.closing("Broker.Close", l.b.Close)
 	mend()
+}
+
+// wokenByClose wants the error of a Send that waited when its sender was closed.
+func wokenByClose(t *T, result <-chan error) {
+	late := time.NewTimer(t.h.slack())
+	defer late.Stop()
+	select {
+	case err := <-result:
+		if !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("the Send that was waiting returned %v, want ErrClosed", err)
+		}
+	case <-late.C:
+		t.Errorf("the Send that was waiting still waits %v after Sender.Close, want ErrClosed", t.h.slack())
+	}
 }
 
 func inHandWhileCut(t *T) {
@@ -295,8 +310,9 @@ func reasonWhileCut(t *T) {
 			}
 		}
 	}()
-	if !t.eventually(func() bool { return w.Waiting() != "" }) {
-		t.Errorf("the connection is cut, and the receiver gives no reason for waiting")
+	away := driver.ErrDisconnected.Error() // any other reason is one that an answering broker gives
+	if !t.eventually(func() bool { return w.Waiting() == away }) {
+		t.Errorf("the connection is cut, and the receiver says that it waits for %q; return %q, the text of ErrDisconnected", w.Waiting(), away)
 	}
 	mend()
 	if !t.eventually(func() bool { return w.Waiting() == "" }) {

@@ -126,8 +126,10 @@ func duePerRecord(t *T) {
 			records[i].Due = driver.StampOf(now.Add(d))
 		}
 	}
-	if err := s.tryAt(t.soon(), records...); err != nil {
-		t.Fatalf("SendAt: %v", err)
+	for _, part := range s.parts(records) {
+		if err := s.tryAt(t.soon(), part...); err != nil {
+			t.Fatalf("SendAt: %v", err)
+		}
 	}
 	ds, at := r.arrivals(len(records))
 	t.notEarly(records, at)

@@ -199,6 +199,11 @@ func badEntry(t *T) {
 	if n := s.limits.MaxBatch; n > 0 && n < len(rs) {
 		rs = rs[:n]
 	}
+	// The limits of a call hold for the call of a record that is too large as well.
+	if parts := s.parts(rs); len(parts) > 1 {
+		t.Logf("a record over MaxRecord, %d bytes, and others are more than a call takes, %d bytes", s.limits.MaxRecord, s.limits.MaxBytes)
+		return
+	}
 	ctx := t.soon()
 	err := s.large(ctx, rs...)
 	var good []driver.Record

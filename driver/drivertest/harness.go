@@ -38,6 +38,9 @@ type Harness struct {
 	Quiet time.Duration
 	// Messages is the number of messages of the cases that count them; 0 is 1,000.
 	Messages int
+	// Backlog is the number of records that a broadcast reader which does not receive is left behind by; 0 is Messages. Where
+	// the broker or its client keeps a number of them for a reader, give more than that.
+	Backlog int
 	// MaxRecord is the largest record, in bytes, that the suite sends where the sender's limit is larger or there is
 	// none; 0 is 8 MiB.
 	MaxRecord int
@@ -101,6 +104,7 @@ func (h *Harness) hooks() map[string]bool {
 func (h Harness) withDefaults() Harness {
 	h.Wait = cmp.Or(h.Wait, 10*time.Second)
 	h.Messages = cmp.Or(h.Messages, 1000)
+	h.Backlog = cmp.Or(h.Backlog, h.Messages)
 	h.MaxRecord = cmp.Or(h.MaxRecord, 8<<20)
 	if h.Quiet == 0 {
 		h.Quiet = 500 * time.Millisecond

@@ -120,7 +120,8 @@ func (s *sender) checkError(what string, n int, err error) {
 	}
 	for i := range n {
 		if entry := driver.EntryError(err, i); fateOf(entry) == bare {
-			s.t.Errorf("%s: the error of entry %d does not tell whether the record is at the broker: %v", what, i, entry)
+			s.t.Errorf("%s: the error of entry %d does not tell whether the record is at the broker: %v; "+
+				"wrap ErrNotSent where it certainly is not, as after Close or of a full topic, and else ErrUnconfirmed", what, i, entry)
 		}
 	}
 }
@@ -141,7 +142,7 @@ func fateOf(err error) fate {
 		return arrived
 	case errors.Is(err, driver.ErrUnconfirmed):
 		return unknown
-	case errors.Is(err, driver.ErrNotSent), errors.Is(err, driver.ErrClosed), errors.Is(err, driver.ErrFull):
+	case errors.Is(err, driver.ErrNotSent):
 		return stayed
 	default:
 		return bare

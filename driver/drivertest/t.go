@@ -25,6 +25,7 @@ type T struct {
 	cancel context.CancelFunc
 	label  string
 	over   chan struct{} // closed when everything was cleaned up
+	began  time.Time
 
 	mu       sync.Mutex // guards the fields below
 	errs     []error
@@ -36,7 +37,7 @@ type T struct {
 // execute performs one case: the body, the cleanups, and the search for goroutines that were left.
 func execute(tb *testing.T, h Harness, c Case) error {
 	tb.Helper()
-	t := &T{TB: tb, h: h, c: c, over: make(chan struct{}), label: newLabel()}
+	t := &T{TB: tb, h: h, c: c, over: make(chan struct{}), label: newLabel(), began: time.Now()}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.protect(func() {
 		t.h = h.begin(t)
