@@ -92,6 +92,9 @@ func (n named) forget() {
 
 // settleLate applies a settlement to whoever has the record now, as a broker does that does not look who asks.
 func (q *queue) settleLate(late *entry, s *driver.Settlement) error {
+	if q.over != nil {
+		return errSettled // the broker or the topic is gone, with all that it had
+	}
 	e := late
 	for e != nil && e.next != nil {
 		e = e.next

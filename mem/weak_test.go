@@ -61,6 +61,27 @@ func TestWeakLateSettlementOfWhatIsHeld(t *testing.T) {
 	})
 }
 
+// What a broker or a topic had that is gone is nobody's, however late it is settled.
+func TestWeakLateSettlementOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(b *mem.Broker){
+		"broker": func(b *mem.Broker) { _ = b.Close(context.Background()) },
+		"topic":  func(b *mem.Broker) { b.Faults().WipeTopology() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, s, r := weak(t, mem.Weak{AcceptLateSettlements: true})
+			send(t, s, "0", "1")
+			old := take(t, r, 2)
+			end(b)
+			for i, v := range []driver.Verdict{driver.Done, driver.Release} {
+				err := r.Settle(t.Context(), []driver.Settlement{{Delivery: old[i], Verdict: v}})
+				wantErr(t, v.String(), err, driver.ErrRevoked)
+			}
+		})
+	}
+}
+
 func TestWeakCountOfReleases(t *testing.T) {
 	t.Parallel()
 	_, s, r := weak(t, mem.Weak{CountReleases: true})
