@@ -58,7 +58,7 @@ func TestAbilities(t *testing.T) {
 	t.Parallel()
 	found := drivertest.Find(t, harness(mem.Config{Lease: time.Second}, mem.HardCut, 0))
 	for _, a := range []drivertest.Ability{
-		drivertest.Queue, drivertest.Group, drivertest.Declare, drivertest.Inspect, drivertest.Hold, drivertest.Bounded,
+		drivertest.Queue, drivertest.Group, drivertest.Declare, drivertest.Inspect, drivertest.Hold, drivertest.Sized,
 		drivertest.Lease, drivertest.Revoke, drivertest.Waiting, drivertest.Share, drivertest.Delay,
 	} {
 		if !slices.Contains(found, a) {

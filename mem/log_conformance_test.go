@@ -54,7 +54,7 @@ func TestLogAbilities(t *testing.T) {
 	found := drivertest.Find(t, logHarness(mem.LogConfig{}, mem.HardCut, 0))
 	has := []drivertest.Ability{
 		drivertest.Queue, drivertest.Group, drivertest.Broadcast, drivertest.Sequence, drivertest.GroupSequence,
-		drivertest.Declare, drivertest.Inspect, drivertest.Describe, drivertest.Bounded, drivertest.Revoke, drivertest.Waiting,
+		drivertest.Declare, drivertest.Inspect, drivertest.Describe, drivertest.Sized, drivertest.Revoke, drivertest.Waiting,
 	}
 	for _, a := range has {
 		if !slices.Contains(found, a) {

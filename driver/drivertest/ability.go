@@ -24,9 +24,9 @@ const (
 	Inspect       Ability = "inspect"        // driver.Inspector
 	Describe      Ability = "describe"       // driver.Describer
 
-	Accept  Ability = "accept"  // driver.Accepter
-	Hold    Ability = "hold"    // driver.Holder
-	Bounded Ability = "bounded" // SendLimits().MaxRecord is set
+	Accept Ability = "accept" // driver.Accepter
+	Hold   Ability = "hold"   // driver.Holder
+	Sized  Ability = "sized"  // Limits().MaxRecord is set
 
 	// Lease and those below it are found for each way to receive; see [Ability.Of].
 	Lease   Ability = "lease"   // driver.Extender, and Info().Lease is set
@@ -35,10 +35,12 @@ const (
 	Share   Ability = "share"   // driver.Sharer
 	Delay   Ability = "delay"   // Info().MaxDelay is set
 	Durable Ability = "durable" // Info().Volatile is not set
+	// Volatile is the contrary of Durable.
+	Volatile Ability = "volatile" // Info().Volatile is set
 )
 
 // ofReceivers are the abilities that receivers of one kind may have and those of another lack.
-var ofReceivers = []Ability{Lease, Revoke, Waiting, Share, Delay, Durable}
+var ofReceivers = []Ability{Lease, Revoke, Waiting, Share, Delay, Durable, Volatile}
 
 // Of is the ability a of the receivers of one kind: Lease.Of(Queue) is "queue lease". Without a kind a receiver's ability
 // is that of any.
@@ -113,7 +115,7 @@ func (t *T) abilities() []Ability {
 		add(ok, Accept)
 		_, ok = s.(driver.Holder)
 		add(ok, Hold)
-		add(s.Limits().MaxRecord > 0, Bounded)
+		add(s.Limits().MaxRecord > 0, Sized)
 		r, err := k.open(ctx, b, l.source())
 		if err != nil {
 			t.Fatalf("opening a %s: %v", k.name, err)
@@ -144,4 +146,5 @@ func (t *T) receiverAbilities(r driver.Receiver, add func(bool, Ability)) {
 	add(ok, Share)
 	add(info.MaxDelay > 0, Delay)
 	add(!info.Volatile, Durable)
+	add(info.Volatile, Volatile)
 }

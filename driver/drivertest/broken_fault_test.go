@@ -191,7 +191,9 @@ func TestLateSettlementsAreFound(t *testing.T) {
 // So is a log that takes commits of receivers that lost their partitions.
 func TestLateCommitsAreFound(t *testing.T) {
 	t.Parallel()
-	br := breakage{want: []string{"queue/close/late-settlement", "queue/revoke/late-settlement", "queue/revoke/unanswered"}}
+	br := breakage{want: []string{
+		"queue/close/late-settlement", "queue/revoke/late-settlement", "queue/revoke/unanswered", "queue/close/broker-in-hand",
+	}}
 	h := broken{}.harness()
 	h.Setup = func(_ testing.TB, h *Harness) {
 		b := mem.NewLog(mem.LogConfig{AcceptLateSettlements: true})

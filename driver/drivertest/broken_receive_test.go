@@ -207,7 +207,7 @@ func TestBrokenReceivers(t *testing.T) {
 				_ = r.Receiver.Settle(ctx, batch)
 				return nil
 			}},
-			want: []string{"queue/close/late-settlement"},
+			want: []string{"queue/close/late-settlement", "queue/close/broker-in-hand"},
 		},
 		"is not closed": {
 			b:    broken{closing: func(*brokenReceiver, context.Context) error { return nil }},
@@ -270,7 +270,9 @@ func TestBrokenReceivers(t *testing.T) {
 		},
 		"counts too much": {
 			b:    broken{depth: func(d driver.Depth) driver.Depth { d.Ready++; return d }},
-			want: []string{"queue/settle/done", "queue/inspect/counts", "queue/inspect/held"},
+			want: []string{
+				"queue/settle/done", "queue/inspect/counts", "queue/inspect/held", "queue/inspect/volatile", "group/inspect/groups",
+			},
 		},
 		"declares under verify": {
 			b:    broken{declare: func(error) error { return nil }},

@@ -147,7 +147,7 @@ func TestBrokenSenders(t *testing.T) {
 		},
 		"sends what is too large": {
 			b:    broken{limits: func(l driver.SendLimits) driver.SendLimits { l.MaxRecord = 1000; return l }},
-			want: []string{"queue/send/too-large", "queue/send/bad-entry"},
+			want: []string{"queue/send/too-large", "queue/send/bad-entry", "transact/too-large"},
 		},
 		"has odd limits": {
 			b:    broken{limits: func(l driver.SendLimits) driver.SendLimits { l.MaxBatch, l.Batch = 10, 20; return l }},
@@ -176,7 +176,7 @@ func TestBrokenSenders(t *testing.T) {
 		},
 		"sends to every group": {
 			b:    broken{target: func(_ *mem.Broker, t driver.Target) driver.Target { t.Group = ""; return t }},
-			want: []string{"group/topology/verify-group", "group/target", "group/target-kept", "group/hold/group"},
+			want: []string{"group/topology/verify-group", "queue/open/shape", "group/target", "group/target-kept", "group/hold/group"},
 		},
 	})
 }

@@ -91,6 +91,7 @@ func (b *broken) wrap(s driver.Source, open func(driver.Source) (driver.Receiver
 	}
 	return &brokenReceiver{
 		Receiver: r, Revoker: r.(driver.Revoker), Waiter: r.(driver.Waiter), Sharer: r.(driver.Sharer), b: b,
+		prefetch: s.Prefetch,
 	}, nil
 }
 
@@ -186,6 +187,7 @@ type brokenReceiver struct {
 	count int // of calls, for those that break now and then
 	kept  []*driver.Delivery
 
+	prefetch  int
 	unsettled atomic.Int64
 }
 

@@ -29,9 +29,9 @@ type Case struct {
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{
-		topologyCases(), sendCases(), acceptCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
-		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(), transactFaultCases(),
-		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), describeCases(), foreignCases(), faultCases(), answerCases(), loadCases(),
+		topologyCases(), openCases(), sendCases(), acceptCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
+		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(), transactEndCases(), transactFaultCases(),
+		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), readyCases(), describeCases(), foreignCases(), faultCases(), answerCases(), loadCases(),
 		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(), engineSequenceCases(), engineTransactCases(),
 	} {
 		for _, c := range group {

@@ -27,9 +27,10 @@ func cancelCases() []Case {
 			kinds:    kinds, Run: sendAfterClose,
 		},
 		{
-			Name:     "send/close-race",
-			Sentence: "Closing a sender beside its Sends loses none that returned nil and sends none that returned ErrClosed or ErrNotSent.",
-			kinds:    settled, Run: closeBesideSend,
+			Name: "send/close-race",
+			Sentence: "Closing a sender beside its Sends loses none that returned nil and sends none that returned ErrClosed or ErrNotSent, and " +
+				"takes no longer than what is under way.",
+			kinds: settled, Run: closeBesideSend,
 		},
 	}
 }
@@ -178,7 +179,11 @@ func closeBesideSend(t *T) {
 	}
 	// The close comes when some records have arrived.
 	first := r.take(callers)
+	start := time.Now()
 	s.close()
+	if took := time.Since(start); took > t.h.slack() {
+		t.Errorf("Sender.Close took %v; it flushes, and does not wait out a linger", took)
+	}
 	var all outcomes
 	for range callers {
 		o := <-results

@@ -17,6 +17,12 @@ func engineFaultCases() []Case {
 			Hooks:    []string{HookCut}, kinds: shared, Run: engineThroughCut,
 		},
 		{
+			Name: "engine/cut-health",
+			Sentence: "A consumer whose broker is away is not ready meanwhile, and ready again afterwards: its receiver says so by an error of " +
+				"Receive, or as a Waiter.",
+			Hooks: []string{HookCut}, kinds: shared, Run: healthThroughCut,
+		},
+		{
 			Name: "engine/cut-settle",
 			Sentence: "A consumer whose settlements are cut off, before they are at the broker or before the answer is there, handles every " +
 				"message, and none is left.",
@@ -62,6 +68,32 @@ func engineThroughCut(t *T) {
 	if !t.eventually(func() bool { return len(left()) == 0 }) {
 		t.Errorf("%d of %d messages did not come through a cut: %q", len(left()), len(all), left())
 	}
+	s.stop()
+}
+
+func healthThroughCut(t *T) {
+	a := t.app()
+	c := wherry.Consume(a.source(), func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
+		a.calls.add(m)
+		return wherry.Ack()
+	})
+	s := t.start(c)
+	a.publish("before")
+	a.reach(1)
+	mend := t.h.Cut(t, a.l.b)
+	if !t.eventually(func() bool { return !c.Health().Ready }) {
+		t.Errorf("the connection is cut for %v, and the consumer is ready; Receive returns an error, or Waiting the text of ErrDisconnected",
+			t.h.Wait)
+	} else if t.pause(t.h.Quiet); c.Health().Ready {
+		t.Errorf("the connection is still cut, and the consumer is ready again: Waiting says the text of ErrDisconnected for as long as it lasts, " +
+			"and Receive fails again")
+	}
+	mend()
+	if !t.eventually(func() bool { return c.Health().Ready }) {
+		t.Errorf("the connection is back for %v, and the consumer is not ready: %+v", t.h.Wait, c.Health())
+	}
+	a.publish("after")
+	a.reach(2)
 	s.stop()
 }
 

@@ -27,13 +27,13 @@ func sendCases() []Case {
 		{
 			Name:     "send/too-large",
 			Sentence: "A record of one byte more than the limit is ErrTooLarge and ErrNotSent, and never arrives.",
-			Needs:    []Ability{Bounded}, kinds: kinds, Run: tooLarge,
+			Needs:    []Ability{Sized}, kinds: kinds, Run: tooLarge,
 		},
 		{
 			Name: "send/bad-entry",
 			Sentence: "One record that cannot be sent fails alone in its batch, with the later ones of its key, which are ErrNotSent; " +
 				"all others arrive.",
-			Needs: []Ability{Bounded}, kinds: kinds, Run: badEntry,
+			Needs: []Ability{Sized}, kinds: kinds, Run: badEntry,
 		},
 		{
 			Name:     "send/batch",
@@ -104,6 +104,7 @@ func oddRecords(t *T) []driver.Record {
 	rs[5].Headers = many
 	rs[6].ContentType = "application/vnd.example+json; charset=utf-8"
 	rs[7].Control = fullControl()
+	rs[8].Key = nil // at whatever receiver, in a sequence too
 	rs[8].Control = driver.Control{}
 	rs[8].Body = []byte(strings.Repeat("0123456789abcdef", 1<<11))
 	return rs

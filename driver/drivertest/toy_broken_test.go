@@ -123,6 +123,10 @@ func TestBrokenToys(t *testing.T) {
 		"settles what it can":         {wrong: commitsStrangers, want: []string{"transact/foreign"}},
 		"uses memory again":           {wrong: reusesOnAbort, want: []string{"transact/keeps-memory"}},
 		"sends before it can settle":  {wrong: sendsFirst, want: []string{"transact/cut"}},
+		"finds sizes at the commit":   {wrong: sizesAtCommit, want: []string{"transact/too-large"}},
+		"sends to every group":        {wrong: ignoresTargets, want: []string{"transact/group-alone"}},
+		"has another end than closed": {wrong: endsOddly, want: []string{"transact/close-wakes"}},
+		"commits what was closed":     {wrong: outlivesClose, want: []string{"transact/close-commit"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,6 +25,9 @@ type toy struct {
 	turns   map[string]chan struct{} // of a sequence; full while somebody has it
 }
 
+// toyRecord is the most bytes of a record.
+const toyRecord = 128 << 10
+
 // A toyFault is something that a toy does wrong.
 type toyFault int
 
@@ -42,6 +45,10 @@ const (
 	reusesOnAbort             // what an abort gives back comes again in the same memory
 	bringsNothing             // no transaction is ever opened
 	sendsFirst                // a commit sends before it knows that it can settle
+	sizesAtCommit             // a record that is too large fails its commit
+	ignoresTargets            // what a transaction sends to one group reaches all
+	endsOddly                 // a Next that a close woke does not say that it is closed
+	outlivesClose             // a transaction can be committed after its receiver was closed
 )
 
 type sentRecord struct {
@@ -50,7 +57,7 @@ type sentRecord struct {
 }
 
 func newToy(wrong toyFault) *toy {
-	cfg := mem.Config{MaxRecord: 128 << 10}
+	cfg := mem.Config{MaxRecord: toyRecord}
 	switch wrong {
 	case reversesLeases:
 		cfg.Lease, cfg.Weak.RequeueInNackOrder = time.Minute, true
@@ -58,7 +65,8 @@ func newToy(wrong toyFault) *toy {
 		cfg.Weak.RequeueBehindNew = true
 	case waitsForReaders:
 		cfg.MaxMessages = prefetch
-	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort, commitsStrangers, reusesOnAbort, sendsFirst, bringsNothing:
+	case sound, sharesKeys, fixesNowLate, commitsAll, sendsAtOnce, forgetsOnAbort, commitsStrangers, reusesOnAbort, sendsFirst, bringsNothing, sizesAtCommit,
+		ignoresTargets, endsOddly, outlivesClose:
 	}
 	return &toy{wrong: wrong, Broker: mem.New(cfg), history: map[string][]sentRecord{}, turns: map[string]chan struct{}{}}
 }
@@ -110,6 +118,9 @@ func (s *toySender) Send(ctx context.Context, batch []driver.Record) error {
 }
 
 func (b *toy) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	if s.Group != "" {
+		return nil, fmt.Errorf("toy: a broadcast has no group %q", s.Group)
+	}
 	if s.From.Time.After(time.Now()) {
 		return nil, fmt.Errorf("toy: a reader begins now at the latest: %w", errors.ErrUnsupported)
 	}
@@ -214,128 +225,4 @@ func (r *turnReceiver) Close(ctx context.Context) error {
 		r.has = 0
 	})
 	return err
-}
-
-func (b *toy) OpenTransacted(ctx context.Context, s driver.Source) (driver.TxReceiver, error) {
-	open := b.OpenQueue
-	if s.Group != "" {
-		open = b.OpenGroup
-	}
-	r, err := open(ctx, s)
-	return &toyTxReceiver{r: r, b: b}, err
-}
-
-type toyTxReceiver struct {
-	r    driver.Receiver
-	b    *toy
-	open *toyTx
-}
-
-var errToyTx = errors.New("no transaction, or another, is open")
-
-func (x *toyTxReceiver) Next(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, driver.Tx, error) {
-	if x.open != nil {
-		return dst, nil, errToyTx
-	}
-	if x.b.wrong == bringsNothing {
-		<-ctx.Done()
-		return dst, nil, ctx.Err()
-	}
-	n := len(dst)
-	dst, err := x.r.Receive(ctx, dst)
-	if len(dst) == n {
-		return dst, nil, err
-	}
-	if x.b.wrong != reusesOnAbort {
-		for i, d := range dst[n:] {
-			own := hold(d).copy
-			dst[n+i] = &own
-		}
-	}
-	x.open = &toyTx{x: x, in: slices.Clone(dst[n:])}
-	return dst, x.open, err
-}
-
-func (x *toyTxReceiver) Info() driver.Info { return x.r.Info() }
-
-func (x *toyTxReceiver) Close(ctx context.Context) error { return x.r.Close(ctx) }
-
-type toyTx struct {
-	x   *toyTxReceiver
-	in  []*driver.Delivery
-	out []driver.Record
-	to  []driver.Target
-}
-
-func (t *toyTx) Send(ctx context.Context, to driver.Target, batch []driver.Record) error {
-	if t.x.open != t {
-		return errToyTx
-	}
-	if t.x.b.wrong == sendsAtOnce {
-		return t.x.b.sendTo(ctx, to, batch)
-	}
-	for _, r := range cloneRecords(batch) {
-		t.out, t.to = append(t.out, r), append(t.to, to)
-	}
-	return nil
-}
-
-func (t *toyTx) Commit(ctx context.Context, done []driver.Settlement) error {
-	if t.x.open != t {
-		return errToyTx
-	}
-	t.x.open = nil
-	for _, s := range done {
-		if !slices.Contains(t.in, s.Delivery) && t.x.b.wrong != commitsStrangers {
-			return errors.Join(driver.ErrRevoked, t.x.r.Settle(ctx, settlements(driver.Release, t.in...)))
-		}
-	}
-	if t.x.b.wrong == commitsAll {
-		done = settlements(driver.Done, t.in...)
-	}
-	for _, d := range t.in {
-		if !slices.ContainsFunc(done, func(s driver.Settlement) bool { return s.Delivery == d }) {
-			done = append(done, driver.Settlement{Delivery: d})
-		}
-	}
-	if t.x.b.wrong == sendsFirst {
-		return errors.Join(t.sendAll(ctx), t.x.r.Settle(ctx, done))
-	}
-	// A tenure that was lost fails all of it; a send in process does not fail.
-	if err := t.x.r.Settle(ctx, done); err != nil {
-		return err
-	}
-	return t.sendAll(ctx)
-}
-
-func (t *toyTx) sendAll(ctx context.Context) error {
-	for i, r := range t.out {
-		if err := t.x.b.sendTo(ctx, t.to[i], []driver.Record{r}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (b *toy) sendTo(ctx context.Context, to driver.Target, batch []driver.Record) error {
-	s, err := b.OpenSender(ctx, to)
-	if err != nil {
-		return err
-	}
-	send := s.Send
-	if h, ok := s.(driver.Holder); ok && batch[0].Due != 0 {
-		send = h.SendAt
-	}
-	return errors.Join(send(ctx, batch), s.Close(ctx))
-}
-
-func (t *toyTx) Abort(ctx context.Context) error {
-	if t.x.open != t {
-		return nil
-	}
-	t.x.open = nil
-	if t.x.b.wrong == forgetsOnAbort {
-		return t.x.r.Settle(ctx, settlements(driver.Done, t.in...))
-	}
-	return t.x.r.Settle(ctx, settlements(driver.Release, t.in...))
 }
