@@ -143,7 +143,7 @@ func (j *joiner) drive(ctx context.Context, lane *joinLane, own *joined) error {
 		err := j.call(calling, recs)
 		j.pass(lane)
 		for i, it := range batch {
-			it.result <- driver.EntryError(err, i)
+			it.result <- told(driver.EntryError(err, i))
 		}
 	})
 	select {

@@ -32,9 +32,18 @@ func (c *publisherCore) send(ctx context.Context, e *encoding) error {
 	}
 	e.ctx.base = nil
 	if err != nil {
-		return driver.EntryError(err, 0)
+		return told(driver.EntryError(err, 0))
 	}
 	return nil
+}
+
+// told is what a Send said of a record. An error that does not tell whether the record is at the broker, which the contract
+// of drivers rules out, leaves that it may be: who publishes goes by the one or the other.
+func told(err error) error {
+	if err == nil || errors.Is(err, ErrNotSent) || errors.Is(err, ErrUnconfirmed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnconfirmed, err)
 }
 
 var errPublishTimeout error = timeoutError("publish timeout")
@@ -121,7 +130,7 @@ func (r *batchRun) flush(ctx context.Context) {
 		stop()
 	}
 	for i, e := range r.batch {
-		if one := driver.EntryError(err, i); one != nil {
+		if one := told(driver.EntryError(err, i)); one != nil {
 			r.note(r.places[i], e, one)
 		}
 		r.core.give(e)
