@@ -95,7 +95,7 @@ func (h *holdConsumer) run(ctx context.Context) {
 }
 
 func (h *holdConsumer) move(ctx context.Context, r *sideline) {
-	backoff := firstBackoff
+	failures := 0 // in a row
 	dst := make([]*driver.Delivery, 0, 1)
 	for ctx.Err() == nil {
 		got, err := r.Receive(ctx, dst[:0])
@@ -103,13 +103,13 @@ func (h *holdConsumer) move(ctx context.Context, r *sideline) {
 			h.deliver(ctx, r, d)
 		}
 		if err == nil {
-			backoff = firstBackoff
+			failures = 0
 			continue
 		}
-		if errors.Is(err, ErrClosed) || sleep(ctx, backoff) != nil {
+		failures++
+		if errors.Is(err, ErrClosed) || sleep(ctx, publishBackoff.after(failures)) != nil {
 			return
 		}
-		backoff = min(2*backoff, maxBackoff)
 	}
 }
 
@@ -156,18 +156,16 @@ func (h *holdConsumer) send(ctx context.Context, d *driver.Delivery) driver.Verd
 	if hold := d.Control.Hold; hold != nil && hold.Due > driver.StampOf(time.Now()) {
 		due = hold.Due
 	}
-	backoff := firstBackoff
-	for {
+	for failures := 1; ; failures++ {
 		rec.Due, rec.Control.Hold = due, nil
 		err := h.out.deliver(ctx, []driver.Record{rec})
 		if err == nil {
 			return driver.Done
 		}
 		h.tell(err)
-		if sleep(ctx, backoff) != nil {
+		if sleep(ctx, publishBackoff.after(failures)) != nil {
 			return driver.Release
 		}
-		backoff = min(2*backoff, maxBackoff)
 	}
 }
 

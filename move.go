@@ -10,11 +10,6 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-const (
-	firstMoveBackoff = 200 * time.Millisecond
-	maxMoveBackoff   = 30 * time.Second
-)
-
 // A move is a copy on its way to another place, and the original that is done once the copy is confirmed.
 type move struct {
 	d     *driver.Delivery
@@ -145,27 +140,28 @@ func (m *mover) poke() {
 // run moves until finish, and once more then. What was refused waits for its pause; what comes meanwhile is tried at once.
 func (m *mover) run() {
 	defer close(m.gone)
-	backoff := firstMoveBackoff
+	failures := 0 // in a row, of what is late
+	pause := moveBackoff.after(1)
 	var late []*move
 	var again <-chan time.Time
 	for {
 		select {
 		case <-m.wake:
-			late = append(late, m.try(m.take(), backoff)...)
+			late = append(late, m.try(m.take(), pause)...)
 		case <-again:
-			late, again = m.try(late, backoff), nil
-			if len(late) > 0 {
-				backoff = min(2*backoff, maxMoveBackoff)
-			}
+			failures++
+			pause = moveBackoff.after(failures + 1)
+			late, again = m.try(late, pause), nil
 		case <-m.stop:
 			m.try(append(late, m.take()...), 0)
 			return
 		}
 		switch {
 		case len(late) == 0:
-			backoff, again = firstMoveBackoff, nil
+			failures, again = 0, nil
+			pause = moveBackoff.after(1)
 		case again == nil:
-			again = time.After(backoff)
+			again = time.After(pause)
 		}
 	}
 }
@@ -231,7 +227,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 			last := late[len(late)-1]
 			late = late[:len(late)-1]
 			last.over = true
-			done = append(done, driver.Settlement{Delivery: last.d, Delay: min(maxMoveBackoff, m.w.info.MaxDelay)})
+			done = append(done, driver.Settlement{Delivery: last.d, Delay: min(moveBackoff.longest, m.w.info.MaxDelay)})
 		}
 	}
 	m.moved(done, keys, stuck)

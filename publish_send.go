@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -150,11 +149,6 @@ func (r *batchRun) err() error {
 	return &BatchError{Errs: r.errs}
 }
 
-const (
-	firstBackoff = 50 * time.Millisecond
-	maxBackoff   = 5 * time.Second
-)
-
 // deliver sends records now, or later where they are due later. While the connection is away it tries those that
 // certainly were not sent again, under the same ids, until ctx ends.
 func (o *outlet) deliver(ctx context.Context, recs []driver.Record) error {
@@ -172,28 +166,16 @@ func (o *outlet) deliver(ctx context.Context, recs []driver.Record) error {
 func (o *outlet) deliverAgain(
 	ctx context.Context, recs []driver.Record, send func(context.Context, []driver.Record) error, err error,
 ) error {
-	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+	for failures := 1; ; failures++ {
 		if err == nil || !errors.Is(err, ErrNotSent) || !errors.Is(err, driver.ErrDisconnected) {
 			return err
 		}
 		if _, partial := errors.AsType[*driver.BatchError](err); partial && len(recs) > 1 {
 			return err
 		}
-		if sleep(ctx, backoff) != nil {
+		if sleep(ctx, publishBackoff.after(failures)) != nil {
 			return err
 		}
 		err = send(ctx, recs)
-	}
-}
-
-// sleep waits for d or the end of ctx, whose cause it returns.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -3,7 +3,6 @@ package wherry
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -12,9 +11,6 @@ import (
 const (
 	// mostReceived is the most that one Receive brings. Only memory is bounded by it: a larger credit is used up by several.
 	mostReceived = 4096
-
-	firstReceiveBackoff = 100 * time.Millisecond
-	maxReceiveBackoff   = 2 * time.Second
 
 	// A Receive that has lasted this long without failing says that the broker is there: by the word of a receiver that
 	// knows why it brings nothing, and without it.
@@ -105,10 +101,9 @@ func (w *worker) receivedLocked(ctx context.Context, err error) time.Duration {
 		w.mu.Lock()
 		return 0
 	}
-	wait := min(firstReceiveBackoff<<min(w.failures, 10), maxReceiveBackoff)
 	w.failures++
 	w.tellLocked(w.awayLocked(err))
-	return wait + time.Duration(rand.Int64N(int64(wait)/4+1))
+	return receiveBackoff.after(w.failures)
 }
 
 // tellLocked emits an event, if there is one, without the lock.

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
 
 const (
-	firstWorkerBackoff = 100 * time.Millisecond
-	maxWorkerBackoff   = 30 * time.Second
 	// steadyAfter is how long all must be well before the pauses begin anew.
 	steadyAfter = time.Minute
 	// openTimeout bounds the opening of one worker while the others run.
@@ -75,10 +72,7 @@ func (t *tender) pause(after int) (wait time.Duration) {
 		t.failures = 0
 	}
 	t.failures = max(t.failures, after)
-	if t.failures > 0 {
-		wait = min(firstWorkerBackoff<<min(t.failures-1, 16), maxWorkerBackoff)
-		wait += time.Duration(rand.Int64N(int64(wait)/4 + 1))
-	}
+	wait = openBackoff.after(t.failures)
 	t.failures++
 	t.failed = time.Now()
 	t.again = t.failed.Add(wait)

@@ -10,11 +10,6 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-const (
-	firstSettleBackoff = 50 * time.Millisecond
-	maxSettleBackoff   = 2 * time.Second
-)
-
 // errTooLate is an outcome of a handler that was abandoned.
 var errTooLate = fmt.Errorf("%w: the handler returned after it was abandoned", ErrRevoked)
 
@@ -211,8 +206,7 @@ func (w *worker) settleOnce(ctx context.Context, batch []driver.Settlement) erro
 // the receiver is closed or the time for settling is over. It does not give up before, since the broker would wait for the
 // answer for as long as the receiver lives. Meanwhile the entry keeps its lease, as everything else does.
 func (w *worker) settleAgain(f *flush, err error) {
-	backoff := firstSettleBackoff
-	for err != nil {
+	for failures := 1; err != nil; failures++ {
 		again, failed, last := sortFailed(len(f.batch), err)
 		if failed > 0 {
 			w.r.emit(&SettleFailed{Origin: w.r.origin, Count: failed, Err: last})
@@ -224,11 +218,10 @@ func (w *worker) settleAgain(f *flush, err error) {
 			return
 		}
 		w.leases.add(f.batch)
-		if sleep(w.settleBase, backoff) != nil {
+		if sleep(w.settleBase, settleBackoff.after(failures)) != nil {
 			w.leases.remove(f.batch)
 			return
 		}
-		backoff = min(2*backoff, maxSettleBackoff)
 		ctx, stop := context.WithTimeoutCause(w.settleBase, settleTimeout, errSettleTimeout)
 		err = w.settleOnce(ctx, f.batch)
 		stop()

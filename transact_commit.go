@@ -44,12 +44,13 @@ func (t *txReceiver) ended(c *commit, err error) (next time.Duration) {
 	t.size = c.nextSize(t.size)
 	t.cause, t.detail = "", ""
 	if err == nil {
-		t.failures = 0
+		t.failures, t.pause = 0, 0
 		t.progress += uint64(c.done())
 		if c.refusal != nil {
 			t.cause, t.detail = fmt.Sprintf("cannot publish to %s: %d kept", c.refusedBy, c.refused), errorText(c.refusal)
 			if t.info.MaxDelay == 0 {
 				t.failures = 1 // or what was refused would come again at once
+				t.pause = moveBackoff.after(1)
 			}
 		}
 		return 0
@@ -65,7 +66,8 @@ func (t *txReceiver) ended(c *commit, err error) (next time.Duration) {
 		}
 		t.refused[c.neverID] = c.never
 	}
-	return commitBackoff(t.failures)
+	t.pause = moveBackoff.after(t.failures)
+	return t.pause
 }
 
 // A commit sends and settles what a transaction came to.
@@ -175,7 +177,7 @@ func (c *commit) send(ctx context.Context, b *txBatch) error {
 			}
 			c.refusedBy, c.refusal = b.target.Topic.Name, why
 			c.refused++
-			u.done, u.delay = false, min(maxMoveBackoff, c.t.info.MaxDelay)
+			u.done, u.delay = false, min(moveBackoff.longest, c.t.info.MaxDelay)
 		}
 		at += n
 	}
@@ -209,7 +211,7 @@ func (c *commit) tell(err error, next time.Duration) {
 		}
 	}
 	if c.refusal != nil {
-		r.emit(&MoveBlocked{Origin: r.origin, To: c.refusedBy, Err: c.refusal, Next: min(maxMoveBackoff, c.t.info.MaxDelay)})
+		r.emit(&MoveBlocked{Origin: r.origin, To: c.refusedBy, Err: c.refusal, Next: min(moveBackoff.longest, c.t.info.MaxDelay)})
 	}
 	if n := c.done(); n > 0 {
 		r.emit(&Committed{Origin: r.origin, Count: n, Sent: c.sent})

@@ -46,6 +46,7 @@ type txReceiver struct {
 	lost     []uint64
 	timers   []*time.Timer // of tenures that are ending
 	failures int           // of commits, in a row
+	pause    time.Duration // after the last of them
 	cause    string        // what is wrong, empty while nothing is
 	detail   string
 	progress uint64
@@ -135,7 +136,7 @@ func (t *txReceiver) free(ctx context.Context) (size int, err error) {
 	paused := false
 	for {
 		t.mu.Lock()
-		open, failures, size := t.open, t.failures, t.size
+		open, pause, size := t.open, t.pause, t.size
 		t.mu.Unlock()
 		switch {
 		case open != nil:
@@ -144,8 +145,8 @@ func (t *txReceiver) free(ctx context.Context) (size int, err error) {
 			case <-ctx.Done():
 				return 0, ctx.Err()
 			}
-		case failures > 0 && !paused:
-			if sleep(ctx, commitBackoff(failures)) != nil {
+		case pause > 0 && !paused:
+			if sleep(ctx, pause) != nil {
 				return 0, ctx.Err()
 			}
 			paused = true
@@ -153,11 +154,6 @@ func (t *txReceiver) free(ctx context.Context) (size int, err error) {
 			return size, nil
 		}
 	}
-}
-
-// commitBackoff is the pause after so many commits that failed in a row.
-func commitBackoff(failures int) time.Duration {
-	return min(firstMoveBackoff<<min(failures-1, 16), maxMoveBackoff)
 }
 
 // begin notes what a transaction brought. It is false when that must be given back.
