@@ -66,15 +66,17 @@ func holdStepName(d time.Duration) string {
 type holdConsumer struct {
 	out       *outlet
 	receivers [len(holdSteps)]*sideline
-	report    func(to string, err error)
+	r         *running
+	settling  context.Context //nolint:containedctx // A phase of the run: ends when nothing is settled again.
 }
 
-func openHoldConsumer(ctx context.Context, b driver.Queuer, out *outlet, name string) (*holdConsumer, error) {
-	h := &holdConsumer{out: out}
+func openHoldConsumer(ctx context.Context, b driver.Queuer, r *running) (*holdConsumer, error) {
+	out := r.retries
+	h := &holdConsumer{out: out, r: r}
 	for class := range holdSteps {
 		t := holdTopic(out.target.Topic.Name, out.target.Group, class)
 		r, err := b.OpenQueue(ctx, driver.Source{
-			Topics: []driver.Topic{t}, Prefetch: 1, Topology: out.target.Topology, Name: name,
+			Topics: []driver.Topic{t}, Prefetch: 1, Topology: out.target.Topology, Name: r.c.spec.name,
 		})
 		if err != nil {
 			h.close(ctx)
@@ -85,8 +87,12 @@ func openHoldConsumer(ctx context.Context, b driver.Queuer, out *outlet, name st
 	return h, nil
 }
 
-// run moves until ctx ends, then returns what it holds to the broker.
+// run moves until ctx ends, then returns what it holds to the broker. For that it has the grace.
 func (h *holdConsumer) run(ctx context.Context) {
+	settling, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	h.settling = settling
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(h.r.c.spec.grace, end) })()
 	var wg sync.WaitGroup
 	for _, r := range h.receivers {
 		wg.Go(func() { h.move(ctx, r) })
@@ -120,10 +126,23 @@ func (h *holdConsumer) deliver(ctx context.Context, r *sideline, d *driver.Deliv
 	if h.wait(ctx, r, d) {
 		verdict = h.send(ctx, d)
 	}
-	settling, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-	defer stop()
-	if err := r.Settle(settling, []driver.Settlement{{Delivery: d, Verdict: verdict}}); err != nil {
-		h.tell(err)
+	h.settle(r, driver.Settlement{Delivery: d, Verdict: verdict})
+}
+
+// settle gives the answer to the broker until that has it or takes no more of it. What is left unanswered would use up the credit
+// of its class, and hold back the commit of a log. Meanwhile it keeps its lease.
+func (h *holdConsumer) settle(r *sideline, s driver.Settlement) {
+	for failures := 1; ; failures++ {
+		ctx, stop := context.WithTimeoutCause(context.WithoutCancel(h.settling), settleTimeout, errSettleTimeout)
+		err := r.Settle(ctx, []driver.Settlement{s})
+		stop()
+		again, failed, last := sortFailed(1, err)
+		if failed > 0 {
+			h.r.emit(&SettleFailed{Origin: h.r.origin, Count: 1, Err: last})
+		}
+		if len(again) == 0 || sleep(h.settling, settleBackoff.after(failures)) != nil {
+			return
+		}
 	}
 }
 
@@ -162,16 +181,13 @@ func (h *holdConsumer) send(ctx context.Context, d *driver.Delivery) driver.Verd
 		if err == nil {
 			return driver.Done
 		}
-		h.tell(err)
-		if sleep(ctx, publishBackoff.after(failures)) != nil {
+		pause := publishBackoff.after(failures)
+		h.r.emit(&MoveBlocked{
+			Origin: h.r.origin, ID: d.ID.String(), To: h.out.target.Topic.Name, Err: driver.EntryError(err, 0), Next: pause,
+		})
+		if sleep(ctx, pause) != nil {
 			return driver.Release
 		}
-	}
-}
-
-func (h *holdConsumer) tell(err error) {
-	if h.report != nil {
-		h.report(h.out.target.Topic.Name, err)
 	}
 }
 

@@ -110,10 +110,7 @@ func (r *running) openHolds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.holds, err = openHoldConsumer(ctx, queuer, r.retries, r.c.spec.name)
-	if err == nil {
-		r.holds.report = func(to string, err error) { r.emit(&MoveBlocked{Origin: r.origin, To: to, Err: err}) }
-	}
+	r.holds, err = openHoldConsumer(ctx, queuer, r)
 	return err
 }
 

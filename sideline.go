@@ -53,19 +53,24 @@ func (s *sideline) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driv
 	return got, err
 }
 
-// Settle implements [driver.Receiver] and forgets what is settled.
+// Settle implements [driver.Receiver] and forgets what is settled. What may be tried again is held on.
 func (s *sideline) Settle(ctx context.Context, batch []driver.Settlement) error {
 	tenures := make([]uint64, len(batch))
 	for i := range batch {
 		tenures[i] = batch[i].Delivery.Tenure
 	}
 	s.turn <- struct{}{}
+	err := s.Receiver.Settle(ctx, batch)
+	again, _, _ := sortFailed(len(batch), err)
 	s.mu.Lock()
 	for i := range batch {
+		if len(again) > 0 && again[0] == i {
+			again = again[1:]
+			continue
+		}
 		delete(s.held, batch[i].Delivery)
 	}
 	s.mu.Unlock()
-	err := s.Receiver.Settle(ctx, batch)
 	<-s.turn
 	for _, tenure := range tenures {
 		s.tell(tenure)
