@@ -163,6 +163,23 @@ type WorkerBack struct {
 	After time.Duration
 }
 
+// HoldLost is a hold topic whose receiver ended for good while the broker did not, or of which another could not be opened. What
+// waits there waits on, for as long as no other process moves it, and another receiver is opened after Next. There are hold topics on
+// brokers that cannot delay.
+type HoldLost struct {
+	Origin
+	Hold string // the hold topic
+	Err  error
+	Next time.Duration // 0 is at once
+}
+
+// HoldBack is a hold topic that is received from again.
+type HoldBack struct {
+	Origin
+	Hold  string
+	After time.Duration // how long it was not
+}
+
 // Overran is a handler that has not returned at its timeout.
 type Overran struct {
 	Origin
@@ -236,6 +253,8 @@ func (e *BrokerBack) level() slog.Level   { return slog.LevelInfo }
 func (e *Scaled) level() slog.Level       { return slog.LevelInfo }
 func (e *WorkerLost) level() slog.Level   { return slog.LevelError }
 func (e *WorkerBack) level() slog.Level   { return slog.LevelInfo }
+func (e *HoldLost) level() slog.Level     { return slog.LevelError }
+func (e *HoldBack) level() slog.Level     { return slog.LevelInfo }
 func (e *Overran) level() slog.Level      { return slog.LevelWarn }
 func (e *Panicked) level() slog.Level     { return slog.LevelError }
 func (e *Stalled) level() slog.Level      { return slog.LevelError }

@@ -23,6 +23,8 @@ func (e *BrokerBack) text() string   { return "broker back" }
 func (e *Scaled) text() string       { return "consumer scaled" }
 func (e *WorkerLost) text() string   { return "worker lost" }
 func (e *WorkerBack) text() string   { return "workers complete" }
+func (e *HoldLost) text() string     { return "hold topic lost" }
+func (e *HoldBack) text() string     { return "hold topic back" }
 func (e *Overran) text() string      { return "handler overran its timeout" }
 func (e *Panicked) text() string     { return "handler panicked" }
 func (e *Stalled) text() string      { return "consumer stalled" }
@@ -102,6 +104,14 @@ func (e *WorkerLost) attrs() []slog.Attr {
 }
 
 func (e *WorkerBack) attrs() []slog.Attr { return []slog.Attr{slog.Duration("after", e.After)} }
+
+func (e *HoldLost) attrs() []slog.Attr {
+	return errAttr([]slog.Attr{slog.String("hold", e.Hold), slog.Duration("next", e.Next)}, e.Err)
+}
+
+func (e *HoldBack) attrs() []slog.Attr {
+	return []slog.Attr{slog.String("hold", e.Hold), slog.Duration("after", e.After)}
+}
 
 func (e *Overran) attrs() []slog.Attr {
 	return []slog.Attr{slog.String("id", e.ID), slog.Duration("took", e.Took), slog.String("stack", e.Stack)}

@@ -213,9 +213,9 @@ func (h *healthState) snapshot(r *running) Health {
 	return out
 }
 
-// blockedMoves says which destinations refuse copies and why, empty when none does.
+// blockedMoves says which destinations refuse copies, which holds give none back, and why; empty when all is well.
 func (r *running) blockedMoves() (cause, detail string) {
-	var causes, details []string
+	causes, details := r.holds.blocked()
 	for _, w := range r.crew.now() {
 		if cause, why := w.tx.stuck(); cause != "" {
 			causes, details = append(causes, cause), append(details, why)

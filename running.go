@@ -262,7 +262,7 @@ func (r *running) close() {
 			r.closeReceiver(w.recv)
 		}
 		if r.holds != nil {
-			r.holds.close(ctx)
+			r.holds.close()
 		}
 		for _, o := range []*outlet{r.retries, r.dead} {
 			if o != nil {

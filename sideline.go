@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type sideline struct {
 	held    map[*driver.Delivery]uint64
 	ended   map[uint64]func() // tenures, and whom to tell once nothing of them is held
 	over    []uint64          // the tenures of ended whose drivers were told, the oldest first
+	lost    bool              // the receiver ended, and with it all tenures
 	changed chan struct{}     // closed and replaced when a tenure ends
 }
 
@@ -101,12 +103,21 @@ func (s *sideline) tell(tenure uint64) {
 	done()
 }
 
-// gone reports whether the tenure of d has ended, and returns a channel that is closed when one ends.
+// gone reports whether the tenure of d has ended, and returns a channel that is closed when one ends. A receiver that ended says so
+// by the end of its revocations, or of its leases.
 func (s *sideline) gone(d *driver.Delivery) (bool, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ended := s.ended[d.Tenure]
-	return ended, s.changed
+	return ended || s.lost, s.changed
+}
+
+// holds reports whether d is neither settled nor lost.
+func (s *sideline) holds(d *driver.Delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, held := s.held[d]
+	return held
 }
 
 func (s *sideline) follow(ctx context.Context, ch <-chan driver.Revocation) {
@@ -114,6 +125,7 @@ func (s *sideline) follow(ctx context.Context, ch <-chan driver.Revocation) {
 		select {
 		case r, open := <-ch:
 			if !open {
+				s.lose()
 				return
 			}
 			s.end(r)
@@ -121,6 +133,16 @@ func (s *sideline) follow(ctx context.Context, ch <-chan driver.Revocation) {
 			return
 		}
 	}
+}
+
+// lose lets go of all that is held: the receiver ended.
+func (s *sideline) lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost = true
+	clear(s.held)
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 func (s *sideline) end(r driver.Revocation) {
@@ -161,8 +183,11 @@ func (s *sideline) extend(ctx context.Context, every time.Duration) {
 		s.mu.Unlock()
 		if len(ds) > 0 {
 			bounded, stop := context.WithTimeout(ctx, settleTimeout)
-			_ = s.extender.Extend(bounded, ds)
+			err := s.extender.Extend(bounded, ds)
 			stop()
+			if errors.Is(driver.EntryError(err, 0), ErrClosed) {
+				s.lose()
+			}
 		}
 		<-s.turn
 	}
