@@ -41,7 +41,7 @@ type Consumer struct {
 	source  *sourceSpec
 	own     consumeSpec                 // what its own options set, without defaults
 	spec    consumeSpec                 // what it runs with; constant once it was placed
-	newLane func(c *Consumer) laneFunc  // of single messages
+	newLane func(as message) laneFunc   // of single messages
 	newBulk func(c *Consumer) batchFunc // of batches
 	home    atomic.Pointer[Router]      // that it is mounted in; nil is none
 
@@ -78,7 +78,8 @@ type consumeSpec struct {
 	batchBytes      int
 	batchAge        time.Duration
 	batchAgeSet     bool
-	dedup           DedupReach
+	dedup           DedupReach // the strongest
+	dedupApart      bool       // some marks are set apart from the handler's effects
 }
 
 func (c *consumeSpec) atLeastOne(what string, n int) int {
@@ -117,7 +118,7 @@ func Consume[T any](s Source[T], h Handler[T], opts ...ConsumeOption) *Consumer 
 	if c.source.manner == transacted {
 		bind = bindTransacted[T]
 	}
-	c.newLane = func(c *Consumer) laneFunc { return bind(s.topic, h, c, c.spec.middleware) }
+	c.newLane = func(as message) laneFunc { return bind(s.topic, h, as, as.consumer.spec.middleware) }
 	return c
 }
 
@@ -206,6 +207,10 @@ func (c *consumeSpec) fitTransactions(s *sourceSpec) {
 	}
 	if c.prefetch != 0 {
 		c.failf("prefetch does not fit transactions: their size is it (TxAtMost)")
+	}
+	if c.dedupApart {
+		c.failf("de-duplication does not fit transactions: its mark would stay when the commit fails, and what the handler published " +
+			"would be lost; use Queue or Group, or marks that are part of the transaction (UseDedup with DedupWithEffects)")
 	}
 	c.prefetch = s.tx.size
 	c.concurrency = min(c.concurrency, s.tx.size)

@@ -19,6 +19,12 @@ const (
 // word of who wrote the middleware, which nobody can check: give [DedupWithEffects] only where neither the mark nor the effects
 // can be there without the other. Of several on one consumer the strongest counts. A nil middleware is an error at start of a
 // consumer of that shape, and [DedupNone] or an unknown reach of any.
+//
+// Of a consumer in transactions ([Transacted]) any reach but DedupWithEffects is an error at start: a mark that is set when the
+// handler returned stays when the commit fails, so that what the handler published would be lost in silence. There what is
+// published is one of the effects, and the mark has to be part of the broker's transaction, as a record that a [TxPublisher]
+// publishes is. The messages of a broadcast come to each reader, so that its marks have to be told apart by
+// [AnyMessage.Reader].
 func UseDedup(reach DedupReach, m Middleware, b BatchMiddleware) ConsumerOption {
 	return dedupOption{reach: reach, m: m, b: b}
 }
@@ -45,4 +51,5 @@ func (o dedupOption) note(c *consumeSpec) {
 		return
 	}
 	c.dedup = max(c.dedup, o.reach)
+	c.dedupApart = c.dedupApart || o.reach < DedupWithEffects
 }

@@ -260,6 +260,9 @@ func (e *explainer) delivery() DeliveryExplanation {
 	case reach == DedupInProcess:
 		d.Level = DeduplicatedInProcess
 		say("Duplicates are found by marks in the memory of this process, which a crash forgets.")
+	case reach > DedupNone && e.kind == KindBroadcast:
+		d.Level = DeduplicatedInProcess
+		say("Duplicates are found by the marks of a reader, which ends with its run.")
 	case reach > DedupNone && e.forgets():
 		d.Level = DeduplicatedInProcess
 		say("Duplicates are found by marks that outlive the process, which the broker's messages do not.")

@@ -27,7 +27,7 @@ func (m *Message[T]) Clone() *Message[T] {
 		Delivered: of.Delivered, ID: of.ID, ContentType: of.ContentType, Control: of.Control, Topic: of.Topic,
 		Key: slices.Clone(of.Key), Body: slices.Clone(of.Body), Headers: slices.Clone(of.Headers),
 	}
-	c := &Message[T]{Value: m.Value, codec: m.codec, message: message{d: &d, consumer: m.consumer}}
+	c := &Message[T]{Value: m.Value, codec: m.codec, message: message{d: &d, consumer: m.consumer, reader: m.reader}}
 	if codecReuses(m.codec) {
 		var fresh T
 		dec := decoderOf(m.codec)
@@ -65,6 +65,9 @@ type AnyMessage interface {
 	Published() time.Time
 	// Consumer is the consumer that handles it.
 	Consumer() *Consumer
+	// Reader names the reader of a broadcast that it came to: no other worker, run or process has one of that name. It is
+	// empty for messages that go to one of several consumers.
+	Reader() string
 
 	sealedMessage()
 }
@@ -73,6 +76,7 @@ type AnyMessage interface {
 type message struct {
 	d        *driver.Delivery
 	consumer *Consumer
+	reader   string
 }
 
 // ID returns the message's id for its whole life, copies included; empty for a foreign message without one. It formats
@@ -114,6 +118,10 @@ func (m *message) Published() time.Time { return m.d.Control.Published.Time() }
 
 // Consumer returns the consumer that handles the message.
 func (m *message) Consumer() *Consumer { return m.consumer }
+
+// Reader names the reader of a broadcast that the message came to: no other worker, run or process has one of that name. It is
+// empty for messages that go to one of several consumers.
+func (m *message) Reader() string { return m.reader }
 
 func (m *message) sealedMessage() {}
 

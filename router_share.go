@@ -88,7 +88,7 @@ func (c consumeSpec) under(shared *consumeSpec) consumeSpec {
 		c.batchAge, c.batchAgeSet = shared.batchAge, shared.batchAgeSet
 	}
 	c.exactTime = c.exactTime || shared.exactTime
-	c.dedup = max(c.dedup, shared.dedup)
+	c.dedup, c.dedupApart = max(c.dedup, shared.dedup), c.dedupApart || shared.dedupApart
 	c.events = slices.Concat(shared.events, c.events)
 	c.middleware = slices.Concat(shared.middleware, c.middleware)
 	c.batchMiddleware = slices.Concat(shared.batchMiddleware, c.batchMiddleware)

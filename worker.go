@@ -3,7 +3,9 @@ package wherry
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 type worker struct {
 	r           *running
 	recv        driver.Receiver
+	reader      string // of a broadcast, see AnyMessage.Reader
 	info        driver.Info
 	credit      int
 	settleBatch int
@@ -85,6 +88,9 @@ func newWorker(r *running, recv driver.Receiver) *worker {
 	w.linger = w.info.SettleLinger
 	setDefault(&w.linger, time.Millisecond)
 	w.window = w.credit
+	if r.c.source.manner == broadcasting {
+		w.reader = strconv.FormatUint(rand.Uint64(), 36)
+	}
 	if r.c.source.manner.keeps() {
 		w.seq = newSequencer(w, r.c.source)
 	}

@@ -92,7 +92,11 @@ func (c DedupConfig) withDefaults() DedupConfig {
 // meanwhile, here or in another process, is deferred until the outcome is known. An acknowledged message is then marked as
 // done, and its duplicates are acknowledged without a handler call. Any other outcome gives the claim back, so that a
 // message that failed runs again, and so does one that is redriven from the dead letters. After a crash the claim ends with
-// its lease. Keys are told apart by topic and group, so that consumers may share a store.
+// its lease. Keys are told apart by topic and group, so that consumers may share a store. The messages of a broadcast are
+// handled once by each reader: its marks are its own, and end with its run.
+//
+// It does not fit a consumer in transactions ([wherry.Transacted]), where it is an error at start: the mark would stay when a
+// commit fails, and what the handler published would be lost.
 //
 // It cannot make the handler's effects happen once by itself: a process that dies between the effect and the mark handles
 // the message again.
@@ -171,7 +175,7 @@ func (d *dedup) claim(ctx context.Context, m wherry.AnyMessage) (h held, instead
 		return held{}, wherry.Reject(ErrNoKey), d.cfg.Unkeyed == HandleUnkeyed
 	}
 	h = held{
-		key:   m.Topic() + "/" + m.Group() + "/" + key,
+		key:   m.Topic() + "/" + scope(m) + "/" + key,
 		owner: d.prefix + strconv.FormatUint(d.owners.Add(1), 36),
 	}
 	claim, err := d.store.Claim(ctx, h.key, h.owner, d.cfg.Lease)
@@ -189,6 +193,14 @@ func (d *dedup) claim(ctx context.Context, m wherry.AnyMessage) (h held, instead
 	default:
 		return h, wherry.Outcome{}, true
 	}
+}
+
+// scope is for whom a message is handled once: a group, or one reader of a broadcast. No group's name has a colon.
+func scope(m wherry.AnyMessage) string {
+	if r := m.Reader(); r != "" {
+		return "reader:" + r
+	}
+	return m.Group()
 }
 
 // settle tells the store what became of a message.
