@@ -2,6 +2,7 @@ package health
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -59,7 +60,10 @@ type handler struct {
 
 func newHandler(s Set, opts []Option, yes, no string, well func(*wherry.Health, *spec) bool) http.Handler {
 	h := &handler{set: s, yes: yes, no: no, well: well}
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			return mistaken(fmt.Sprintf("health: option %d is nil", i+1))
+		}
 		o(&h.spec)
 	}
 	return answers(func() (int, any) {
@@ -96,6 +100,13 @@ func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		_, _ = w.Write(body) // whoever asked has gone
 	}
+}
+
+// mistaken is a handler that was made by mistake, and says so: it answers nothing else.
+func mistaken(text string) http.Handler {
+	return answers(func() (int, any) {
+		return http.StatusInternalServerError, map[string]string{"error": text}
+	})
 }
 
 // report is the answer and whether all is well.

@@ -107,3 +107,16 @@ func TestReportsSayHowMuchWaits(t *testing.T) {
 		assert.NoError(t, tt.Stop())
 	})
 }
+
+func TestANilOptionIsAnswered(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.test.Run(s)
+	h := health.Of(s.Consumer).Handler(health.ShowErrors(), nil)
+	for _, path := range []string{"/ready", "/live"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		assert.Equal(t, w.Code, http.StatusInternalServerError)
+		assert.Equal(t, w.Body.String(), `{"error":"health: option 2 is nil"}`+"\n")
+	}
+}

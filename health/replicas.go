@@ -82,10 +82,7 @@ type DrainsReport struct {
 // up. An empty set and a nil consumer do not know either. Mistakes in c are a 500 that names them.
 func (s Set) Replicas(c ReplicaConfig) http.Handler {
 	if bad := c.mistakes(); len(bad) > 0 {
-		text := "health: replicas: " + strings.Join(bad, "; ")
-		return answers(func() (int, any) {
-			return http.StatusInternalServerError, map[string]string{"error": text}
-		})
+		return mistaken("health: replicas: " + strings.Join(bad, "; "))
 	}
 	c = c.withDefaults()
 	return answers(func() (int, any) {

@@ -36,7 +36,7 @@ func StallLimit(d time.Duration) Option {
 }
 
 // Ready answers 200 when every consumer is ready and 503 otherwise. The handler answers GET and HEAD, may be used by any
-// number of goroutines, and never blocks: it asks no broker.
+// number of goroutines, and never blocks: it asks no broker. With a nil option it answers 500 with that mistake.
 func (s Set) Ready(opts ...Option) http.Handler {
 	return newHandler(s, opts, "ready", "not ready", func(h *wherry.Health, _ *spec) bool { return h.Ready })
 }
