@@ -40,7 +40,7 @@ type lane struct {
 
 func newLane(w *worker) *lane {
 	c := w.r.c
-	l := &lane{w: w, wake: make(chan struct{}, 1), spec: &c.spec, tells: len(c.spec.events) > 0}
+	l := &lane{w: w, wake: make(chan struct{}, 1), spec: &c.spec, tells: w.r.listening()}
 	if t := c.spec.timeout; t != never {
 		l.timeout = driver.Stamp(min(t, longestTimeout))
 	}

@@ -3,11 +3,13 @@ package wherry
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/ear"
 )
 
 // settleTimeout bounds a call that settles or moves. It is the engine's own time: a message whose handler used up its
@@ -23,6 +25,7 @@ type running struct {
 	health healthState
 	fleet  *fleet
 	aside  asides
+	events []func(Event) // those of its options, and the broker's where that is a test's
 
 	crew    crew
 	retries *outlet // back to the source: the topic, or the group alone
@@ -52,6 +55,10 @@ func newRunning(ctx context.Context, c *Consumer) *running {
 		origin: Origin{Consumer: c.spec.name, Topic: c.source.topic.name, Group: c.source.group},
 	}
 	r.clock.exact = c.spec.exactTime
+	r.events = c.spec.events
+	if hear := ear.Of(c.source.broker); hear != nil {
+		r.events = append(slices.Clip(r.events), func(e Event) { hear(e) })
+	}
 	r.health.init(c.spec.stallAfter)
 	r.crew.init()
 	return r
@@ -274,12 +281,12 @@ func (r *running) close() {
 	})
 }
 
-// emit passes an event to the consumer's event functions.
+// emit passes an event to the run's event functions.
 func (r *running) emit(e Event) {
-	for _, f := range r.c.spec.events {
+	for _, f := range r.events {
 		f(e)
 	}
 }
 
 // listening reports whether anybody wants events, so that none is made in vain.
-func (r *running) listening() bool { return len(r.c.spec.events) > 0 }
+func (r *running) listening() bool { return len(r.events) > 0 }

@@ -6,22 +6,37 @@ import (
 	"fmt"
 
 	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/ear"
 )
 
+// hearing is how a test's broker hears what no broker sees.
+type hearing = ear.Ear
+
 // Broker is the broker of a [Test]: the real one, with every record and settlement written down on the way. It has the
-// methods of every ability; those that the real broker lacks return an error that matches [errors.ErrUnsupported]. It is
-// got from [Test.Broker]. All methods may be called concurrently.
+// methods of every ability of a broker; those that the real one lacks return an error that matches [errors.ErrUnsupported],
+// which is the consumer's when it starts. A function of yours that takes several abilities as one interface can be given it. It
+// is got from [Test.Broker]. All methods may be called concurrently.
 type Broker struct {
+	hearing
 	inner  driver.Broker
 	ledger *ledger
 }
 
 var (
-	_ driver.Queuer    = (*Broker)(nil)
-	_ driver.Grouper   = (*Broker)(nil)
-	_ driver.Inspector = (*Broker)(nil)
-	_ driver.Declarer  = (*Broker)(nil)
+	_ driver.Queuer         = (*Broker)(nil)
+	_ driver.Grouper        = (*Broker)(nil)
+	_ driver.Sequencer      = (*Broker)(nil)
+	_ driver.GroupSequencer = (*Broker)(nil)
+	_ driver.Broadcaster    = (*Broker)(nil)
+	_ driver.Transactor     = (*Broker)(nil)
+	_ driver.Inspector      = (*Broker)(nil)
+	_ driver.Describer      = (*Broker)(nil)
+	_ driver.Declarer       = (*Broker)(nil)
 )
+
+func newBroker(inner driver.Broker, l *ledger) *Broker {
+	return &Broker{hearing: ear.New(l.hear), inner: inner, ledger: l}
+}
 
 // need returns the real broker as the ability A.
 func need[A any](b *Broker, what string) (A, error) {
@@ -52,7 +67,7 @@ func (b *Broker) OpenQueue(ctx context.Context, s driver.Source) (driver.Receive
 	if err != nil {
 		return nil, err
 	}
-	return b.open(ctx, s, q.OpenQueue)
+	return b.open(ctx, s, competing, q.OpenQueue)
 }
 
 // OpenGroup opens one member of a group.
@@ -61,17 +76,57 @@ func (b *Broker) OpenGroup(ctx context.Context, s driver.Source) (driver.Receive
 	if err != nil {
 		return nil, err
 	}
-	return b.open(ctx, s, g.OpenGroup)
+	return b.open(ctx, s, competing, g.OpenGroup)
+}
+
+// OpenSequence opens a receiver that owns keys.
+func (b *Broker) OpenSequence(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	q, err := need[driver.Sequencer](b, "Sequencer")
+	if err != nil {
+		return nil, err
+	}
+	return b.open(ctx, s, sequenced, q.OpenSequence)
+}
+
+// OpenGroupSequence opens a member of a group that owns keys.
+func (b *Broker) OpenGroupSequence(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	g, err := need[driver.GroupSequencer](b, "GroupSequencer")
+	if err != nil {
+		return nil, err
+	}
+	return b.open(ctx, s, sequenced, g.OpenGroupSequence)
+}
+
+// OpenBroadcast opens a reader of everything. A record counts as its own from then on.
+func (b *Broker) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	c, err := need[driver.Broadcaster](b, "Broadcaster")
+	if err != nil {
+		return nil, err
+	}
+	return b.open(ctx, s, reading, c.OpenBroadcast)
 }
 
 func (b *Broker) open(
-	ctx context.Context, s driver.Source, open func(context.Context, driver.Source) (driver.Receiver, error),
+	ctx context.Context, s driver.Source, m manner, open func(context.Context, driver.Source) (driver.Receiver, error),
 ) (driver.Receiver, error) {
 	inner, err := open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return newReceiver(b.ledger, inner, s), nil
+	return &receiver{Receiver: inner, account: newAccount(b.ledger, s, m, inner.Info())}, nil
+}
+
+// OpenTransacted opens a consumer whose transactions are in the books once they are committed.
+func (b *Broker) OpenTransacted(ctx context.Context, s driver.Source) (driver.TxReceiver, error) {
+	t, err := need[driver.Transactor](b, "Transactor")
+	if err != nil {
+		return nil, err
+	}
+	inner, err := t.OpenTransacted(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return &txReceiver{inner: inner, account: newAccount(b.ledger, s, competing, inner.Info())}, nil
 }
 
 // Depth asks the real broker.
@@ -81,6 +136,16 @@ func (b *Broker) Depth(ctx context.Context, s driver.Source) (driver.Depth, erro
 		return driver.Depth{}, err
 	}
 	return in.Depth(ctx, s)
+}
+
+// Describe is what the real broker says of itself. Of one that does not say it is the zero Description: the least that a broker
+// can do.
+func (b *Broker) Describe(s driver.Source) driver.Description {
+	d, ok := b.inner.(driver.Describer)
+	if !ok {
+		return driver.Description{}
+	}
+	return d.Describe(s)
 }
 
 // Declare makes a topic and its groups, or checks that they are there.

@@ -136,5 +136,5 @@ func ExampleTest_Until() {
 	in.Publish(payment{ID: 1, Amount: 30})
 	tt.Until(func() bool { return in.Counts().Retried == 1 })
 	fmt.Printf("%+v\n", in.Counts())
-	// Output: {Published:1 Handled:0 Retried:1 Deferred:0 Dead:0}
+	// Output: {Published:1 Handled:0 Retried:1 Deferred:0 Dead:0 Dropped:0}
 }

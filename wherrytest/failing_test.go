@@ -10,6 +10,7 @@ import (
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/internal/assert"
+	"github.com/wherryhq/wherry/mem"
 	"github.com/wherryhq/wherry/wherrytest"
 )
 
@@ -67,7 +68,7 @@ func TestExpectNamesGroupsAndWhatIsLeft(t *testing.T) {
 		in.ExpectHandled(1)
 	})
 	wants(t, text, "one  published; billing: attempt 1 failed: card declined",
-		"still under way:", "one in events/billing: attempt 2 is due in ")
+		"still under way, which Quiesce waits for:", "one in events/billing: attempt 2 is due in ")
 }
 
 func TestManyStoriesAreCut(t *testing.T) {
@@ -267,4 +268,39 @@ func TestBodiesThatDoNotDecode(t *testing.T) {
 		}
 	})
 	wants(t, text, "first was published to odd: cannot decode 3 bytes")
+}
+
+func TestWhatNobodyConsumesIsTold(t *testing.T) {
+	t.Parallel()
+	text := failuresOf(t, func(tb testing.TB) {
+		tt := wherrytest.New(tb)
+		in, out := wherrytest.Probe(tt, events), wherrytest.Probe(tt, orders)
+		in.Publish(order{ID: 1})
+		out.Publish(order{ID: 1})
+		tt.Quiesce()
+		in.ExpectHandled(2)
+		in.Group("audit").ExpectHandled(1)
+	})
+	wants(t, text, "nobody consumes events/audit and events/billing in this test", "nobody consumes events/audit in this test")
+	text = failuresOf(t, func(tb testing.TB) {
+		tt := wherrytest.New(tb)
+		out := wherrytest.Probe(tt, orders)
+		out.Publish(order{ID: 1})
+		out.ExpectPublished(2) // which is what a topic is asked that others consume
+	})
+	wants(t, text, "published 1, want 2")
+	assert.True(t, !strings.Contains(text, "nobody"), text)
+}
+
+func TestNilsFailTheTest(t *testing.T) {
+	t.Parallel()
+	for want, mistake := range map[string]func(tb testing.TB){
+		"an option is nil":           func(tb testing.TB) { wherrytest.New(tb, nil) },
+		"the broker of OnBroker":     func(tb testing.TB) { wherrytest.New(tb, wherrytest.OnBroker(nil)) },
+		"the broker of OnBroker is ": func(tb testing.TB) { wherrytest.New(tb, wherrytest.OnBroker((*mem.Broker)(nil))) },
+		"the topic is nil":           func(tb testing.TB) { wherrytest.Probe[order](wherrytest.New(tb), nil) },
+		"the condition is nil":       func(tb testing.TB) { wherrytest.New(tb).Until(nil) },
+	} {
+		wants(t, failuresOf(t, mistake), want)
+	}
 }

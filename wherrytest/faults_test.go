@@ -144,3 +144,21 @@ func TestAPublishThatMayHaveArrivedIsTold(t *testing.T) {
 		wants(t, text, "published 0, want 1", "maybe  perhaps published: ")
 	})
 }
+
+// What the broker certainly has not got is not awaited, even where the books alone decide.
+func TestAPublishThatFailedIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := mem.New(mem.Config{})
+		defer b.Close(t.Context())
+		tt := wherrytest.New(t, wherrytest.OnBroker(struct{ plain }{b}))
+		b.Faults().RejectSize("orders", 1)
+		tt.Run(wherry.Consume(wherry.Queue(tt.Broker(), orders), fail))
+		pub, err := wherry.NewPublisher(t.Context(), tt.Broker(), orders)
+		assert.NoError(t, err)
+		assert.ErrorIs(t, pub.Publish(t.Context(), &order{ID: 1}), wherry.ErrTooLarge)
+		tt.Quiesce()
+		assert.NoError(t, pub.Close(t.Context()))
+		_ = tt.Stop()
+	})
+}

@@ -9,15 +9,26 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-// A place is what messages wait at: a queue, or a group of a fan-out.
-type place struct{ topic, group string }
+// A place is what messages wait at: a queue, a group of a fan-out, or a reader of it.
+type place struct {
+	topic, group string
+	reader       string // the consumer whose reader it is
+	seat         int    // tells readers of one name apart
+}
 
 func (p place) String() string {
-	if p.group == "" {
+	switch {
+	case p.group != "":
+		return p.topic + "/" + p.group
+	case p.reader != "":
+		return p.topic + ", read by " + p.reader
+	default:
 		return p.topic
 	}
-	return p.topic + "/" + p.group
 }
+
+// who is the group or the reader; empty for a queue, and for all of a fan-out.
+func (p place) who() string { return p.group + p.reader }
 
 // A generation tells the copies of one message at one place apart: the original, its second attempt, and so on.
 type generation struct {
@@ -47,18 +58,30 @@ type ledger struct {
 	version   uint64     // rises with every entry
 	changed   chan struct{}
 	busy      int // sends and settlements that have begun and not ended
-	receivers map[*receiver]struct{}
+	accounts  map[*account]struct{}
 	groups    map[string][]string // of each fan-out
+	readers   map[string][]place  // the same, of those that are open
+	seats     int
+	consumed  map[place]bool // what has or had a receiver
 	pending   map[place]map[generation]*waiting
 	stories   stories
 	published []outgoing
 	dead      []outgoing
+	handled   []end
+	failing   map[failing]func(step)
+}
+
+// An end is a message that was handled at a place.
+type end struct {
+	at place
+	id string
 }
 
 func newLedger() *ledger {
 	return &ledger{
-		receivers: make(map[*receiver]struct{}), groups: make(map[string][]string),
-		pending: make(map[place]map[generation]*waiting), stories: stories{byID: make(map[string]*story)},
+		accounts: make(map[*account]struct{}), groups: make(map[string][]string), readers: make(map[string][]place),
+		consumed: make(map[place]bool), pending: make(map[place]map[generation]*waiting),
+		stories: stories{byID: make(map[string]*story)}, failing: make(map[failing]func(step)),
 	}
 }
 
@@ -103,38 +126,61 @@ func (l *ledger) joinLocked(topic, group string) {
 	}
 }
 
-func (l *ledger) opened(r *receiver) {
+func (l *ledger) opened(a *account) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.receivers[r] = struct{}{}
-	for _, t := range r.source.Topics {
+	l.accounts[a] = struct{}{}
+	for _, t := range a.source.Topics {
 		for _, g := range t.Groups {
 			l.joinLocked(t.Name, g)
 		}
-		if r.source.Group != "" {
-			l.joinLocked(t.Name, r.source.Group)
+		p := place{topic: t.Name, group: a.source.Group}
+		switch {
+		case a.manner == reading:
+			l.seats++
+			p.reader, p.seat = a.source.Name, l.seats
+			l.readers[t.Name] = append(l.readers[t.Name], p)
+			l.historyLocked(p, a.source.From)
+		case p.group != "":
+			l.joinLocked(t.Name, p.group)
+		}
+		a.places[t.Name] = p
+		l.consumed[p] = true
+	}
+	l.touchLocked()
+}
+
+// historyLocked expects at a new reader what was published before, where it begins with that.
+func (l *ledger) historyLocked(p place, from driver.Position) {
+	for i := range l.published {
+		if o := &l.published[i]; o.toAll && o.to.topic == p.topic && from.Head {
+			l.expectLocked(p, o)
+		}
+	}
+}
+
+func (l *ledger) closed(a *account) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.gone = true
+	for _, h := range a.hands {
+		l.outOfHandLocked(h, false)
+	}
+	clear(a.hands)
+	delete(l.accounts, a)
+	if a.manner == reading { // nothing that is sent from now on is for it
+		for _, p := range a.places {
+			l.readers[p.topic] = slices.DeleteFunc(l.readers[p.topic], func(r place) bool { return r == p })
 		}
 	}
 	l.touchLocked()
 }
 
-func (l *ledger) closed(r *receiver) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r.gone = true
-	for _, h := range r.hands {
-		l.outOfHandLocked(h, false)
-	}
-	clear(r.hands)
-	delete(l.receivers, r)
-	l.touchLocked()
-}
-
-// handLocked is what is in hand of a message at a place.
-func (l *ledger) handLocked(p place, id string) *hand {
-	for r := range l.receivers {
-		for _, h := range r.hands {
-			if h.id == id && h.at == p && !h.moved {
+// handLocked is what is in hand of a message at a place: not the copy that goes there, which may have come already.
+func (l *ledger) handLocked(p place, id string, going generation) *hand {
+	for a := range l.accounts {
+		for _, h := range a.hands {
+			if h.id == id && h.at == p && h.copy != going && !h.moved {
 				return h
 			}
 		}
@@ -142,40 +188,43 @@ func (l *ledger) handLocked(p place, id string) *hand {
 	return nil
 }
 
-// received notes deliveries.
-func (l *ledger) received(r *receiver, got []*driver.Delivery) {
+// received notes deliveries, and returns what is in hand by that.
+func (l *ledger) received(a *account, got []*driver.Delivery) []*hand {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.gone {
-		return
-	}
 	now := time.Now()
-	for _, d := range got {
+	hands := make([]*hand, len(got))
+	for i, d := range got {
 		id := d.ID.String()
-		r.hands[d] = &hand{
-			at: r.places[d.Topic], role: r.role(d.Topic), id: id, copy: generationOf(id, &d.Control), tenure: d.Tenure,
+		hands[i] = &hand{
+			at: a.places[d.Topic], role: a.role(d.Topic), id: id, copy: generationOf(id, &d.Control), tenure: d.Tenure,
 			since: now,
+		}
+		hands[i].attempt = hands[i].copy.attempt
+		if !a.gone {
+			a.hands[d] = hands[i]
 		}
 	}
 	l.touchLocked()
+	return hands
 }
 
 // settling takes deliveries out of hand. They go back by settled if the broker refuses.
-func (l *ledger) settling(r *receiver, batch []driver.Settlement) []*hand {
+func (l *ledger) settling(a *account, batch []driver.Settlement) []*hand {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.busy++
 	hands := make([]*hand, len(batch))
 	for i, s := range batch {
-		hands[i] = r.hands[s.Delivery]
-		delete(r.hands, s.Delivery)
+		hands[i] = a.hands[s.Delivery]
+		delete(a.hands, s.Delivery)
 	}
 	l.touchLocked()
 	return hands
 }
 
 // settled notes what became of them.
-func (l *ledger) settled(r *receiver, batch []driver.Settlement, hands []*hand, err error) {
+func (l *ledger) settled(a *account, batch []driver.Settlement, hands []*hand, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.busy--
@@ -185,8 +234,8 @@ func (l *ledger) settled(r *receiver, batch []driver.Settlement, hands []*hand, 
 			continue
 		}
 		e := driver.EntryError(err, i)
-		if e != nil && !errors.Is(e, driver.ErrRevoked) && !r.gone {
-			r.hands[s.Delivery] = h
+		if e != nil && !errors.Is(e, driver.ErrRevoked) && !a.gone {
+			a.hands[s.Delivery] = h
 			continue
 		}
 		done := e == nil && s.Verdict == driver.Done
@@ -199,12 +248,12 @@ func (l *ledger) settled(r *receiver, batch []driver.Settlement, hands []*hand, 
 }
 
 // lost takes what is in hand of a lost tenure out of the books: it comes again, to whomever.
-func (l *ledger) lost(r *receiver, tenure uint64) {
+func (l *ledger) lost(a *account, tenure uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for d, h := range r.hands {
+	for d, h := range a.hands {
 		if h.tenure == tenure {
-			delete(r.hands, d)
+			delete(a.hands, d)
 			l.outOfHandLocked(h, false)
 		}
 	}
@@ -217,7 +266,10 @@ func (l *ledger) outOfHandLocked(h *hand, done bool) {
 	case h.write != nil:
 		h.write(h.next)
 	case h.moved, h.role == driver.Hold, !done:
+	case h.dropped != nil:
+		l.stories.add(h.id, *h.dropped)
 	default:
-		l.stories.add(h.id, step{kind: stepHandled, at: h.at, attempt: h.copy.attempt})
+		l.handled = append(l.handled, end{h.at, h.id})
+		l.stories.add(h.id, step{kind: stepHandled, at: h.at, attempt: h.attempt})
 	}
 }

@@ -11,8 +11,9 @@ import (
 type outgoing struct {
 	rec    driver.Record // with bytes of its own
 	role   driver.Role
+	to     place
+	toAll  bool  // to every group and reader
 	at     place // where it goes, or will when its delay is over
-	fanout bool
 	id     string
 	copy   generation
 	places []place // where it is expected
@@ -20,38 +21,56 @@ type outgoing struct {
 	write func(step)
 }
 
-// sending notes records that are about to be sent.
-func (l *ledger) sending(t driver.Target, batch []driver.Record) []outgoing {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.busy++
+// outgoingOf is records that are about to be sent.
+func outgoingOf(t driver.Target, batch []driver.Record) []outgoing {
 	out := make([]outgoing, len(batch))
 	for i := range batch {
 		o := &out[i]
-		*o = outgoing{rec: ownRecord(&batch[i]), role: t.Topic.Role, at: place{t.Topic.Name, t.Group}, fanout: t.Topic.Fanout}
+		*o = outgoing{
+			rec: ownRecord(&batch[i]), role: t.Topic.Role, at: place{topic: t.Topic.Name, group: t.Group},
+			toAll: t.Topic.Fanout && t.Group == "",
+		}
+		o.to = o.at
 		o.id = o.rec.ID.String()
 		o.copy = generationOf(o.id, &o.rec.Control)
-		o.places = []place{o.at}
-		if t.Topic.Fanout && t.Group == "" {
-			o.places = o.places[:0]
-			for _, g := range l.groups[t.Topic.Name] {
-				o.places = append(o.places, place{t.Topic.Name, g})
-			}
-		}
 		if h := o.rec.Control.Hold; h != nil && o.role == driver.Hold {
-			o.at, o.fanout = place{h.Topic, h.Group}, h.Fanout
+			o.at = place{topic: h.Topic, group: h.Group}
 		}
-		for _, p := range o.places {
-			l.expectLocked(p, o)
-		}
-		first := step{} // of a copy: nothing to tell yet
-		if !o.rec.Unique {
-			first = step{kind: stepSending, at: o.at}
-		}
-		o.write = l.stories.begin(o.id, first)
+	}
+	return out
+}
+
+// sending notes records that are about to be sent.
+func (l *ledger) sending(t driver.Target, batch []driver.Record) []outgoing {
+	out := outgoingOf(t, batch)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy++
+	for i := range out {
+		l.beginLocked(&out[i])
 	}
 	l.touchLocked()
 	return out
+}
+
+// beginLocked expects a record where it is sent to, and keeps a place for it in its story.
+func (l *ledger) beginLocked(o *outgoing) {
+	o.places = []place{o.to}
+	if o.toAll {
+		o.places = o.places[:0]
+		for _, g := range l.groups[o.to.topic] {
+			o.places = append(o.places, place{topic: o.to.topic, group: g})
+		}
+		o.places = append(o.places, l.readers[o.to.topic]...)
+	}
+	for _, p := range o.places {
+		l.expectLocked(p, o)
+	}
+	first := step{} // of a copy: nothing to tell yet
+	if !o.rec.Unique {
+		first = step{kind: stepSending, at: o.at}
+	}
+	o.write = l.stories.begin(o.id, first)
 }
 
 // ownRecord is a copy that shares nothing with the sender.
@@ -103,16 +122,21 @@ func (l *ledger) sent(out []outgoing, err error) {
 			l.confirmLocked(o)
 			continue
 		}
-		for _, p := range o.places {
-			l.doneLocked(p, o.copy)
-		}
 		l.refusedLocked(o, e)
 	}
 	l.touchLocked()
 }
 
+// unexpectLocked is for a record that will not come.
+func (l *ledger) unexpectLocked(o *outgoing) {
+	for _, p := range o.places {
+		l.doneLocked(p, o.copy)
+	}
+}
+
 // refusedLocked writes down a record that the broker does not have, or perhaps not.
 func (l *ledger) refusedLocked(o *outgoing, err error) {
+	l.unexpectLocked(o)
 	what := "not published: "
 	if !errors.Is(err, driver.ErrNotSent) {
 		what = "perhaps published: "
@@ -129,22 +153,22 @@ func (l *ledger) confirmLocked(o *outgoing) {
 	}
 	failure := o.rec.Control.Failure
 	if o.role == driver.DeadLetter && failure != nil && failure.Reason != "" {
-		from := place{failure.Topic, failure.Group}
+		from := place{topic: failure.Topic, group: failure.Group}
 		l.dead = append(l.dead, *o)
 		dead := step{kind: stepDead, at: from, reason: failure.Reason, text: failure.Last}
-		if h := l.handLocked(from, o.id); h != nil {
+		if h := l.handLocked(from, o.id, generation{}); h != nil {
 			h.moveTo(o, dead)
 		} else {
 			o.write(dead)
 		}
 		return
 	}
-	if h := l.handLocked(o.at, o.id); h != nil {
+	if h := l.handLocked(o.at, o.id, o.copy); h != nil {
 		h.moveTo(o, again(h, o))
 		return
 	}
-	for r := range l.receivers {
-		for _, h := range r.hands {
+	for a := range l.accounts {
+		for _, h := range a.hands {
 			if h.id == o.id && h.role != driver.Main {
 				if h.role == driver.DeadLetter {
 					h.moveTo(o, step{at: o.at, text: "redriven"})
@@ -158,7 +182,7 @@ func (l *ledger) confirmLocked(o *outgoing) {
 
 // again is the step of a copy that goes back to where its original is in hand.
 func again(h *hand, o *outgoing) step {
-	s := step{at: o.at, attempt: h.copy.attempt}
+	s := step{at: o.at, attempt: h.attempt}
 	c := &o.rec.Control
 	switch {
 	case c.Defers > h.copy.defers:

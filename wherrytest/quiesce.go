@@ -26,9 +26,13 @@ func (t *Test) Quiesce() {
 func (t *Test) Wait(ctx context.Context) error { return t.wait(ctx, t.isQuiet) }
 
 // Until waits until cond is true, and fails the test as Quiesce does. cond is asked now and whenever something was sent,
-// received or settled, so it should look at counts and recorders and at nothing that changes for other reasons.
+// received or settled, so it should look at counts and recorders and at nothing that changes for other reasons. It is called by
+// the test's goroutine alone, one call at a time, so it may use what only that may.
 func (t *Test) Until(cond func() bool) {
 	t.tb.Helper()
+	if cond == nil {
+		t.tb.Fatalf("wherrytest: the condition is nil")
+	}
 	if err := t.wait(t.tb.Context(), cond); err != nil {
 		t.tb.Fatalf("wherrytest: the condition did not come true: %v%s%s", err, t.leftText(), t.healthText())
 	}
@@ -99,8 +103,8 @@ func (l *ledger) idle() (version uint64, idle bool) {
 	if l.busy > 0 {
 		return l.version, false
 	}
-	for r := range l.receivers {
-		if len(r.hands) > 0 {
+	for a := range l.accounts {
+		if len(a.hands) > 0 {
 			return l.version, false
 		}
 	}
@@ -111,8 +115,8 @@ func (l *ledger) idle() (version uint64, idle bool) {
 func (l *ledger) isExact() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for r := range l.receivers {
-		if !r.Info().Volatile {
+	for a := range l.accounts {
+		if !a.info.Volatile {
 			return false
 		}
 	}
@@ -122,8 +126,8 @@ func (l *ledger) isExact() bool {
 // openLocked is the places that are consumed.
 func (l *ledger) openLocked() map[place]bool {
 	open := make(map[place]bool)
-	for r := range l.receivers {
-		for _, p := range r.places {
+	for a := range l.accounts {
+		for _, p := range a.places {
 			open[p] = true
 		}
 	}
@@ -147,11 +151,12 @@ func (l *ledger) sources() []driver.Source {
 	defer l.mu.Unlock()
 	seen := make(map[place]bool)
 	var out []driver.Source
-	for r := range l.receivers {
-		for _, t := range r.source.Topics {
-			if p := r.places[t.Name]; !seen[p] {
+	for a := range l.accounts {
+		for _, t := range a.source.Topics {
+			// Readers are asked for all together.
+			if p := (place{topic: t.Name, group: a.source.Group}); !seen[p] {
 				seen[p] = true
-				s := r.source
+				s := a.source
 				s.Topics = []driver.Topic{t}
 				out = append(out, s)
 			}
@@ -168,6 +173,11 @@ func (l *ledger) lastDue() driver.Stamp {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	due := driver.Stamp(0)
+	for a := range l.accounts {
+		for _, h := range a.hands {
+			due = max(due, h.due)
+		}
+	}
 	for p := range l.openLocked() {
 		for _, w := range l.pending[p] {
 			due = max(due, w.due)
@@ -185,17 +195,20 @@ func (t *Test) leftText() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var lines []string
-	inHand := make(map[string]bool)
-	for r := range l.receivers {
-		for _, h := range r.hands {
-			inHand[h.id] = true
-			lines = append(lines, fmt.Sprintf("%s in %v: received %v ago, attempt %d, not settled",
-				h.id, h.at, time.Since(h.since).Round(time.Millisecond), h.copy.attempt))
+	inHand := make(map[end]bool)
+	for a := range l.accounts {
+		for _, h := range a.hands {
+			inHand[end{h.at, h.id}] = true
+			state := fmt.Sprintf("received %v ago, attempt %d, not settled", time.Since(h.since).Round(time.Millisecond), h.attempt)
+			if wait := time.Until(h.due.Time()); h.due != 0 && wait > 0 {
+				state = fmt.Sprintf("attempt %d is due in %v", h.attempt, wait.Round(time.Millisecond))
+			}
+			lines = append(lines, fmt.Sprintf("%s in %v: %s", h.id, h.at, state))
 		}
 	}
 	for p := range l.openLocked() {
 		for g, w := range l.pending[p] {
-			if inHand[g.id] {
+			if inHand[end{p, g.id}] {
 				continue
 			}
 			state := "waits to be received"

@@ -16,6 +16,7 @@ const (
 	stepRetried
 	stepDeferred
 	stepDead
+	stepDropped
 )
 
 // A step is something that happened to a message.
@@ -41,6 +42,8 @@ func (s *step) String() string {
 		return fmt.Sprintf("deferred at attempt %d", s.attempt)
 	case stepDead:
 		return fmt.Sprintf("dead, %s: %s", s.reason, s.text)
+	case stepDropped:
+		return fmt.Sprintf("dropped, %s: %s", s.reason, s.text)
 	default:
 		return s.text
 	}
@@ -73,10 +76,11 @@ func (s *stories) begin(id string, what step) (replace func(step)) {
 	return func(other step) { one.steps[i] = other }
 }
 
-// concerns reports whether a step belongs to a topic and, where one is asked for, to a group: what was published belongs
-// to all of them.
+// concerns reports whether a step belongs to a topic and, where one is asked for, to a group or a reader: what was published
+// belongs to all of them.
 func (s *step) concerns(p place) bool {
-	return s.at.topic == p.topic && (p.group == "" || s.at.group == p.group || s.at.group == "")
+	at := s.at
+	return at.topic == p.topic && (p.who() == "" || at.who() == "" || at.group == p.group && at.reader == p.reader)
 }
 
 // tell is the story as far as it concerns p, empty when it does not.
@@ -88,8 +92,8 @@ func (s *story) tell(p place) string {
 			continue
 		}
 		text := one.String()
-		if p.group == "" && one.at.group != "" {
-			text = one.at.group + ": " + text
+		if who := one.at.who(); p.who() == "" && who != "" {
+			text = who + ": " + text
 		}
 		parts = append(parts, text)
 	}

@@ -3,6 +3,7 @@ package wherrytest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -31,15 +32,24 @@ type Option func(*spec)
 // spec is what options set.
 type spec struct {
 	broker     driver.Broker
+	onBroker   bool
 	patience   time.Duration
 	undone     bool
 	goroutines bool
 }
 
-// OnBroker runs the test on b, which stays the caller's: it is not closed, and must not be before the test
-// has ended or Stop has returned. Topics and groups should be the test's own, as
-// what others do with them is not in its books.
-func OnBroker(b driver.Broker) Option { return func(s *spec) { s.broker = b } }
+// OnBroker runs the test on b, which stays the caller's: it is not closed, and must not be before the test has ended or Stop
+// has returned. A nil b fails the test. Topics and groups should be the test's own, as what others do with them is not in its
+// books.
+func OnBroker(b driver.Broker) Option {
+	return func(s *spec) { s.broker, s.onBroker = b, true }
+}
+
+// isNil reports a nil broker, also one that is a nil pointer: what made it failed.
+func isNil(b driver.Broker) bool {
+	v := reflect.ValueOf(b)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
 
 // Patience is how long a wait goes on although nothing happens and nothing is due, before it fails the test with what it
 // waits for. Default one minute, which inside a synctest bubble passes at once.
@@ -53,12 +63,18 @@ func LeaveUndone() Option { return func(s *spec) { s.undone = true } }
 func KeepGoroutines() Option { return func(s *spec) { s.goroutines = true } }
 
 // New returns a Test for tb. What it holds at the end of tb is stopped and closed then, and tb fails when that is not
-// clean: see [Test.Run]. Call it inside the synctest bubble where there is one.
+// clean: see [Test.Run]. A nil option fails it at once. Call New inside the synctest bubble where there is one.
 func New(tb testing.TB, opts ...Option) *Test {
 	tb.Helper()
 	t := &Test{tb: tb, ledger: newLedger(), spec: spec{patience: defaultPatience}}
 	for _, o := range opts {
+		if o == nil {
+			tb.Fatalf("wherrytest: an option is nil")
+		}
 		o(&t.spec)
+	}
+	if t.spec.onBroker && isNil(t.spec.broker) {
+		tb.Fatalf("wherrytest: the broker of OnBroker is nil")
 	}
 	if t.spec.patience <= 0 {
 		tb.Fatalf("wherrytest: patience is %v, want more than 0", t.spec.patience)
@@ -69,7 +85,7 @@ func New(tb testing.TB, opts ...Option) *Test {
 		own = mem.New(mem.Config{Poison: true})
 		inner = own
 	}
-	t.broker = &Broker{inner: inner, ledger: t.ledger}
+	t.broker = newBroker(inner, t.ledger)
 	tb.Cleanup(func() { t.end(own) })
 	return t
 }

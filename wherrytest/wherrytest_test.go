@@ -275,11 +275,26 @@ func TestBrokerWithoutAnAbilitySaysSo(t *testing.T) {
 	defer b.Close(t.Context())
 	bare := struct{ driver.Broker }{b}
 	tt := wherrytest.New(t, wherrytest.OnBroker(bare))
-	_, err := tt.Broker().OpenQueue(t.Context(), driver.Source{Topics: []driver.Topic{{Name: "orders"}}, Prefetch: 1})
+	broker, from := tt.Broker(), driver.Source{Topics: []driver.Topic{{Name: "orders"}}, Prefetch: 1}
+	for what, open := range map[string]func(context.Context, driver.Source) (driver.Receiver, error){
+		"Queuer": broker.OpenQueue, "Grouper": broker.OpenGroup, "Sequencer": broker.OpenSequence,
+		"GroupSequencer": broker.OpenGroupSequence, "Broadcaster": broker.OpenBroadcast,
+	} {
+		_, err := open(t.Context(), from)
+		assert.ErrorIs(t, err, errors.ErrUnsupported)
+		wants(t, err.Error(), "is not a driver."+what)
+	}
+	_, err := broker.OpenTransacted(t.Context(), from)
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = tt.Broker().OpenGroup(t.Context(), driver.Source{})
+	_, err = broker.Depth(t.Context(), driver.Source{})
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = tt.Broker().Depth(t.Context(), driver.Source{})
-	assert.ErrorIs(t, err, errors.ErrUnsupported)
-	assert.ErrorIs(t, tt.Broker().Declare(t.Context(), driver.Topic{Name: "orders"}, driver.Declare), errors.ErrUnsupported)
+	assert.ErrorIs(t, broker.Declare(t.Context(), driver.Topic{Name: "orders"}, driver.Declare), errors.ErrUnsupported)
+	assert.Equal(t, broker.Describe(from), driver.Description{})
+}
+
+func TestTheBrokerDescribesTheRealOne(t *testing.T) {
+	t.Parallel()
+	tt := wherrytest.New(t)
+	found := wherry.Explain(wherry.Consume(wherry.Queue(tt.Broker(), orders), fail))
+	assert.Equal(t, found.Consumers[0].Known, wherry.KnownDescribed)
 }
