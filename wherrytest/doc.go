@@ -4,9 +4,13 @@
 //	func TestBilling(t *testing.T) {
 //		tt := wherrytest.New(t)
 //		orders := wherrytest.Probe(tt, shop.Orders)
-//		tt.Run(shop.NewBilling(tt.Broker()))
+//		billing, err := shop.NewBilling(t.Context(), tt.Broker(), paid)
+//		if err != nil {
+//			t.Fatal(err)
+//		}
+//		tt.Run(billing)
 //
-//		orders.Publish(shop.Order{ID: 1}, shop.Order{ID: 2, Card: "stolen"})
+//		orders.Publish(shop.Order{ID: 1}, shop.Order{ID: 2})
 //		tt.Quiesce()
 //
 //		orders.Expect(wherrytest.Counts{Published: 2, Handled: 1, Dead: 1})
@@ -19,6 +23,12 @@
 // nothing that a running consumer would receive is left, waiting retries included, and nothing is in hand. So a test is
 // as fast as what it tests, and inside a testing/synctest bubble, where the clock is virtual, retries that wait for
 // minutes take none. Everything here may be used inside a bubble and outside.
+//
+// # What is counted
+//
+// All that consumers can be: of queues and groups, sequences, broadcasts and transactions. In a sequence and in a broadcast what
+// fails is tried again in the memory of its consumer, which no broker sees; the broker of a test is told by the engine. What a
+// handler publishes in a transaction is published with the commit.
 //
 // # Brokers
 //

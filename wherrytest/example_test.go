@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -76,6 +77,19 @@ func ExampleTopicProbe_Published() {
 		fmt.Println(p.Value.Amount, p.Headers.Get("tenant"))
 	}
 	// Output: 30 north
+}
+
+// PublishedValues is for a comparison with what is wanted: a loop over what was published passes where nothing was.
+func ExampleTopicProbe_PublishedValues() {
+	t, end := exampleTest()
+	defer end()
+
+	tt := wherrytest.New(t)
+	in := wherrytest.Probe(tt, payments)
+	in.Publish(payment{ID: 1, Amount: 30}, payment{ID: 2})
+
+	fmt.Println(slices.Equal(in.PublishedValues(), []payment{{1, 30}, {2, 0}}))
+	// Output: true
 }
 
 // A recorder keeps every call with a copy of its message.

@@ -304,3 +304,14 @@ func TestNilsFailTheTest(t *testing.T) {
 		wants(t, failuresOf(t, mistake), want)
 	}
 }
+
+func TestABrokerThatIsClosedTooEarlyIsTold(t *testing.T) {
+	t.Parallel()
+	text := failuresOf(t, func(tb testing.TB) {
+		b := mem.New(mem.Config{})
+		defer b.Close(tb.Context())
+		tt := wherrytest.New(tb, wherrytest.OnBroker(b))
+		tt.Run(wherry.Consume(wherry.Queue(tt.Broker(), orders), fail))
+	})
+	wants(t, text, "stop: ", "closed before the test ended: a deferred call is too early")
+}

@@ -49,6 +49,17 @@ func (p *TopicProbe[T]) Published() []Publication[T] {
 	return out
 }
 
+// PublishedValues returns the values of what [TopicProbe.Published] returns, to be compared as a whole.
+func (p *TopicProbe[T]) PublishedValues() []T {
+	p.test.tb.Helper()
+	published := p.Published()
+	values := make([]T, len(published))
+	for i := range published {
+		values[i] = published[i].Value
+	}
+	return values
+}
+
 // DeadLetters returns what the consumers of the topic, or of the probe's group, gave up, in order, as a consumer of the
 // dead letters would see it. It reads them from the books: those at the broker stay, and those that were redriven are
 // still among them.

@@ -2,6 +2,7 @@ package wherrytest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -113,7 +114,11 @@ func (t *Test) end(own *mem.Broker) {
 		t.tb.Errorf("wherrytest: the test ended while messages were under way; Quiesce waits for them:%s", left)
 	}
 	if err := t.Stop(); err != nil && !hurry {
-		t.tb.Errorf("wherrytest: stop: %v", err)
+		hint := ""
+		if own == nil && errors.Is(err, driver.ErrClosed) {
+			hint = "\nthe broker of OnBroker was closed before the test ended: a deferred call is too early, a Cleanup from before New is not"
+		}
+		t.tb.Errorf("wherrytest: stop: %v%s", err, hint)
 	}
 	if stacks := t.leaked(); stacks != "" && !failed && !t.spec.goroutines {
 		t.tb.Errorf("wherrytest: goroutines outlived the test's consumers:\n%s", stacks)
