@@ -132,7 +132,7 @@ func (p *TopicProbe[T]) report(wrong []string) {
 		text += "\n  still under way, which Quiesce waits for:" + strings.ReplaceAll(left, "\n", "\n  ")
 	}
 	if len(alone) > 0 && slices.ContainsFunc(wrong, func(s string) bool { return !strings.HasPrefix(s, "published ") }) {
-		text += "\n  nobody consumes " + strings.Join(alone, " and ") + " in this test: Run runs its consumers"
+		text += "\n  nobody consumes " + strings.Join(alone, " and ") + " on the test's broker: give its consumer that broker, and the consumer to Run"
 	}
 	t.tb.Error(text)
 }

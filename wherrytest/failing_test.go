@@ -281,7 +281,7 @@ func TestWhatNobodyConsumesIsTold(t *testing.T) {
 		in.ExpectHandled(2)
 		in.Group("audit").ExpectHandled(1)
 	})
-	wants(t, text, "nobody consumes events/audit and events/billing in this test", "nobody consumes events/audit in this test")
+	wants(t, text, "nobody consumes events/audit and events/billing on the test's broker", "nobody consumes events/audit on")
 	text = failuresOf(t, func(tb testing.TB) {
 		tt := wherrytest.New(tb)
 		out := wherrytest.Probe(tt, orders)

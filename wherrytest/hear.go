@@ -82,14 +82,8 @@ func (l *ledger) failedLocked(e *wherry.Handled, attempt int) {
 		return
 	}
 	l.failing[failing{*at, e.ID, attempt}] = l.stories.begin(e.ID, step{})
-	for _, h := range l.heardLocked(e.Origin, e.ID) {
-		if h.attempt == e.Attempt {
-			if attempt != 0 {
-				h.attempt++
-			}
-			h.due = 0
-			return
-		}
+	if attempt != 0 {
+		l.raiseLocked(e.Origin, e.ID, attempt)
 	}
 }
 
@@ -116,7 +110,20 @@ func (l *ledger) waitsLocked(o wherry.Origin, id string, delay time.Duration, s 
 		delete(l.failing, which)
 		return
 	}
-	l.stories.add(id, s)
+	l.stories.add(id, s) // of a loop, which has no handler whose end is told
+	if s.kind == stepRetried {
+		l.raiseLocked(o, id, s.attempt)
+	}
+}
+
+// raiseLocked notes that what is in hand at an attempt comes to its next, and stays.
+func (l *ledger) raiseLocked(o wherry.Origin, id string, attempt int) {
+	for _, h := range l.heardLocked(o, id) {
+		if h.attempt == attempt {
+			h.attempt++
+			return
+		}
+	}
 }
 
 // textOf is an error's text; none for no error.

@@ -14,7 +14,7 @@ type sender struct {
 	target driver.Target
 }
 
-// Send sends.
+// Send notes what is sent, and what became of it.
 func (s *sender) Send(ctx context.Context, batch []driver.Record) error {
 	return s.send(ctx, batch, s.Sender.Send)
 }

@@ -137,6 +137,26 @@ func TestTheStoryOfASequence(t *testing.T) {
 	})
 }
 
+func TestALoopOverASequenceIsInTheBooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tt := wherrytest.New(t)
+		in := wherrytest.Probe(tt, movements)
+		in.PublishWith(movement{"ada", 1, "twice"}, wherry.WithID("ada-1"))
+		for m, err := range wherry.Pull(t.Context(), wherry.Sequence(tt.Broker(), movements)) {
+			assert.NoError(t, err)
+			o := post(t.Context(), m.Message)
+			m.Settle(o)
+			if o.Kind() == wherry.KindAck {
+				break
+			}
+		}
+		in.Expect(wherrytest.Counts{Published: 1, Handled: 1, Retried: 2})
+		wants(t, wherrytest.StoryOf(tt, in),
+			"ada-1  published; attempt 1 failed: card declined; attempt 2 failed: card declined; handled at attempt 3")
+	})
+}
+
 // Under Park a key stands aside in the dead letters until it is redriven, in order.
 func TestAParkedKeyComesBackInOrder(t *testing.T) {
 	t.Parallel()
