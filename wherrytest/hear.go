@@ -82,8 +82,14 @@ func (l *ledger) failedLocked(e *wherry.Handled, attempt int) {
 		return
 	}
 	l.failing[failing{*at, e.ID, attempt}] = l.stories.begin(e.ID, step{})
-	if attempt != 0 {
-		l.raiseLocked(e.Origin, e.ID, attempt)
+	if attempt == 0 {
+		return
+	}
+	for _, h := range l.heardLocked(e.Origin, e.ID) {
+		if h.attempt == attempt {
+			h.attempt++
+			return
+		}
 	}
 }
 
@@ -110,20 +116,7 @@ func (l *ledger) waitsLocked(o wherry.Origin, id string, delay time.Duration, s 
 		delete(l.failing, which)
 		return
 	}
-	l.stories.add(id, s) // of a loop, which has no handler whose end is told
-	if s.kind == stepRetried {
-		l.raiseLocked(o, id, s.attempt)
-	}
-}
-
-// raiseLocked notes that what is in hand at an attempt comes to its next, and stays.
-func (l *ledger) raiseLocked(o wherry.Origin, id string, attempt int) {
-	for _, h := range l.heardLocked(o, id) {
-		if h.attempt == attempt {
-			h.attempt++
-			return
-		}
-	}
+	l.stories.add(id, s) // of another reader of the same name, which failed at the same attempt
 }
 
 // textOf is an error's text; none for no error.
