@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -25,12 +26,13 @@ const controlVersion = "1"
 var errControl = errors.New("control header")
 
 // Append appends the encoding to dst: the version, then name=value pairs separated by semicolons, texts escaped as in a
-// URL query. The zero Control appends nothing.
+// URL query. The zero Control appends nothing. A negative number, as of a clock before 1970, says nothing and is left out, and a
+// count is written up to 2,147,483,647: one number out of bounds would have all of it refused.
 func (c *Control) Append(dst []byte) []byte {
 	e := encoder{dst: dst, start: len(dst)}
-	e.number("a", int64(c.Attempt))
+	e.count("a", c.Attempt)
 	e.number("p", int64(c.Published))
-	e.number("d", int64(c.Defers))
+	e.count("d", c.Defers)
 	e.number("dd", int64(c.Deferred))
 	if c.Redriven {
 		e.number("r", 1)
@@ -54,8 +56,8 @@ func (c *Control) Append(dst []byte) []byte {
 		e.text("f2", f.Last)
 		e.number("t1", int64(f.FirstAt))
 		e.number("t2", int64(f.LastAt))
-		e.number("fa", int64(f.Attempts))
-		e.number("fd", int64(f.Delivered))
+		e.count("fa", f.Attempts)
+		e.count("fd", f.Delivered)
 	}
 	return e.dst
 }
@@ -74,8 +76,10 @@ func (e *encoder) name(k string) {
 	e.dst = append(e.dst, '=')
 }
 
+func (e *encoder) count(k string, n int) { e.number(k, int64(min(n, math.MaxInt32))) }
+
 func (e *encoder) number(k string, v int64) {
-	if v != 0 {
+	if v > 0 {
 		e.name(k)
 		e.dst = strconv.AppendInt(e.dst, v, 10)
 	}

@@ -43,6 +43,25 @@ func TestControlRoundTrip(t *testing.T) {
 	assert.Equal(t, len(zero.Append(nil)), 0)
 }
 
+// What Append writes is parsed, whatever a clock or a count has come to: a number out of bounds does not cost the others.
+func TestControlOutOfBounds(t *testing.T) {
+	t.Parallel()
+	c := driver.Control{
+		Attempt: 3, Published: -1, Defers: -2, Deferred: -time.Second, Hold: &driver.HoldData{Due: -1, Hop: -1, Topic: "t"},
+		Failure: &driver.Failure{FirstAt: -1, LastAt: -1, Attempts: math.MaxInt, Delivered: -1},
+	}
+	got, err := driver.ParseControl(string(c.Append(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := driver.Control{
+		Attempt: 3, Hold: &driver.HoldData{Topic: "t"}, Failure: &driver.Failure{Attempts: math.MaxInt32},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func TestControlRefusesRubbish(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
