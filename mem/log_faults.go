@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -161,10 +160,18 @@ func (f *LogFaults) DamageStates(topic, group string) {
 		}
 		for _, s := range g.shares {
 			for _, c := range s.cursors {
-				c.state = strings.ToLower(c.state)
+				c.state = damaged(c.state)
 			}
 		}
 	}
+}
+
+// damaged is a state with another last byte, of its check. The empty state has nothing to damage.
+func damaged(state string) string {
+	if state == "" {
+		return ""
+	}
+	return state[:len(state)-1] + string(rune(state[len(state)-1]^1))
 }
 
 // SetCommit sets the commit position of a group in a partition of the topic, back or ahead, as an operator or another program may.

@@ -228,7 +228,10 @@ func (r *logReceiver) Revocations() <-chan driver.Revocation { return r.revocati
 func (r *logReceiver) Waiting() string {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
-	if r.b.cut != Connected {
+	switch {
+	case r.closed:
+		return ""
+	case r.b.cut != Connected:
 		return driver.ErrDisconnected.Error()
 	}
 	ending := func(s *share) bool { return s.ending != nil }

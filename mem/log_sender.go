@@ -119,8 +119,11 @@ func (s *logSender) try(pl *logPlace) (<-chan struct{}, error) {
 		return nil, stopped{errSendClosed}
 	case b.cut != Connected:
 		return b.change, nil
-	case s.topic.gone:
+	case pl.p != nil && pl.p.t.gone:
+		// Whether or not another Send of this sender has found the new topic.
 		pl.leave()
+	}
+	if s.topic.gone {
 		if err := s.find(); err != nil {
 			return nil, stopped{notSent(err)}
 		}
@@ -145,7 +148,7 @@ func (s *logSender) try(pl *logPlace) (<-chan struct{}, error) {
 			return nil, errCutAfter
 		}
 		return nil, nil
-	case s.topic.role != driver.Main:
+	case s.target.Topic.Role != driver.Main: // whoever declared the topic, and as what
 		return nil, errFull
 	case pl.w == nil:
 		pl.w = p.wait()

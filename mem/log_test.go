@@ -279,6 +279,10 @@ func TestLogPartitionsMoveWithTime(t *testing.T) {
 			t.Error(err)
 		}
 		want(t, "third", third.(driver.Waiter).Waiting(), "")
+		if err := third.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		want(t, "closed", third.(driver.Waiter).Waiting(), "")
 	})
 }
 
