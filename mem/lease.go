@@ -11,6 +11,7 @@ import (
 type lease struct {
 	timer *time.Timer
 	armed bool
+	at    time.Duration // for when it is armed
 }
 
 // leased is a receiver whose deliveries end unless extended.
@@ -58,17 +59,18 @@ func (m *member) lease(n int) {
 	for _, e := range m.hand[len(m.hand)-n:] {
 		e.end = end
 	}
-	q.armLease(life)
+	q.armLease(end, end-life)
 }
 
-// armLease sets the timer unless it is set, for it is always set for the first that can end.
-func (q *queue) armLease(wait time.Duration) {
+// armLease sets the timer for a lease that ends then, unless it is set for one that can end before. It may be set for a later
+// one, that of a commit that waits.
+func (q *queue) armLease(end, now time.Duration) {
 	l := &q.lease
-	if l.armed {
+	if l.armed && l.at <= end {
 		return
 	}
-	l.armed = true
-	l.timer = setTimer(l.timer, wait, q.expireAll)
+	l.armed, l.at = true, end
+	l.timer = setTimer(l.timer, end-now, q.expireAll)
 }
 
 // expireAll takes back what was in hand too long, and sets the timer for the next that can be.
@@ -87,7 +89,7 @@ func (q *queue) expireAll() {
 		}
 	}
 	if next != 0 {
-		q.armLease(next - now)
+		q.armLease(next, now)
 	}
 }
 
@@ -111,7 +113,10 @@ func (m *member) expireLate(now time.Duration) time.Duration {
 }
 
 // expire ends the lease of one entry. Its record becomes ready again.
-func (e *entry) expire() { e.q.requeue(e.lose()) }
+func (e *entry) expire() {
+	delete(e.owner.tags.hand, e.delivery.Token.A) // where tokens are numbers: nobody can settle it by that one any more
+	e.q.requeue(e.lose())
+}
 
 // lapse is expire for an entry that is found before the timer takes it back. Where receivers own keys all that the owner had
 // too long goes with it, since what is earlier of its key would come after it.

@@ -1,6 +1,7 @@
 package mem_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,4 +95,39 @@ func TestNoLeaseNoExtender(t *testing.T) {
 	if _, ok := r.(driver.Extender); ok {
 		t.Error("the receiver is an Extender, though the broker has no lease")
 	}
+}
+
+// A commit that waits for room keeps its own leases, and not those of others: what a stuck receiver has comes back in time.
+func TestLeasesEndBesideACommitThatWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, mem.Config{Lease: time.Second, MaxMessages: 2})
+		in, out := queueTopic("in"), queueTopic("out")
+		s := sender(t, b, driver.Target{Topic: in})
+		send(t, s, "0")
+		send(t, sender(t, b, driver.Target{Topic: out}), "full", "full")
+		x, err := b.OpenTransacted(t.Context(), driver.Source{Topics: []driver.Topic{in}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close(t.Context())
+		ds, tx := nextOf(t, x, 1)
+		if err := tx.Send(t.Context(), driver.Target{Topic: out}, records("more")); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		committed := make(chan error, 1)
+		go func() { committed <- tx.Commit(ctx, doneOf(ds...)) }()
+		time.Sleep(5 * time.Second) // the timer is set for the end of the commit by now
+		want(t, "committed", len(committed), 0)
+		send(t, s, "1")
+		stuck, next := receiver(t, b, "", in), receiver(t, b, "", in)
+		want(t, "stuck with", bodies(take(t, stuck, 1)), "[1]")
+		begun := time.Now()
+		want(t, "comes again", bodies(take(t, next, 1)), "[1]")
+		want(t, "after", time.Since(begun), time.Second)
+		wantErr(t, "commit", <-committed, context.DeadlineExceeded)
+		want(t, "it waited to its end", time.Since(begun), 55*time.Second)
+	})
 }
