@@ -117,7 +117,7 @@ func TestNothingIsLostOrDoneTwiceInChaos(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(7, 3))
 		f := b.Faults()
 		for range troubles {
-			switch rnd.IntN(4) {
+			switch rnd.IntN(5) {
 			case 0:
 				f.Disconnect(mem.HardCut)
 				f.Reconnect()
@@ -127,7 +127,8 @@ func TestNothingIsLostOrDoneTwiceInChaos(t *testing.T) {
 			case 2:
 				f.Revoke("orders", time.Duration(rnd.IntN(2))*time.Millisecond)
 			case 3:
-				f.FailSettle("orders", 1)
+				f.FailSettle("orders", 1) // until a settlement meets it
+			case 4:
 				f.Clear()
 			}
 		}

@@ -171,7 +171,7 @@ func (r *receiver) trouble() (wait bool, err error) {
 		r.leave()
 		return false, errAway
 	case SoftCut:
-		r.leave()
+		r.depart()
 		return true, nil
 	case Connected:
 	}

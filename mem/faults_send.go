@@ -133,7 +133,7 @@ func (s *sender) each(ctx context.Context, batch []driver.Record, put func([]dri
 			continue
 		}
 		one := batch[i : i+1]
-		if err := s.once(r, func() error { return put(one, o.delay) }); err != nil {
+		if err := s.once(ctx, r, func() error { return put(one, o.delay) }); err != nil {
 			fail(i, err)
 			continue
 		}

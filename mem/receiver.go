@@ -197,14 +197,19 @@ func (r *receiver) rouse() {
 	}
 }
 
-// leave takes the receiver out of those that wait, and passes on a wake that was on its way to it.
-func (r *receiver) leave() {
+// depart takes the receiver out of those that wait, and passes on a wake that was on its way to it.
+func (r *receiver) depart() {
 	r.waits = false
 	for _, m := range r.members {
 		m.q.mu.Lock()
 		m.arrive()
 		m.q.unlock()
 	}
+}
+
+// leave is depart for a Receive that returns. Who goes on to wait must keep the wake: it may tell of what changed since the look.
+func (r *receiver) leave() {
+	r.depart()
 	select {
 	case <-r.wake:
 	default:

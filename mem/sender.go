@@ -155,10 +155,15 @@ func (s *sender) put(ctx context.Context, batch []driver.Record) error {
 		if w == nil {
 			continue
 		}
-		if err := w.wait(ctx); err != nil && !errors.Is(err, errWiped) {
-			p.failRest(notSent(fmt.Errorf("queue %q is full: %w", w.q.name(), err)))
+		err := w.wait(ctx)
+		if err != nil && !errors.Is(err, errWiped) {
+			if ctx.Err() != nil { // or it is not for want of room that nothing was sent
+				err = fmt.Errorf("queue %q is full: %w", w.q.name(), err)
+			}
+			p.failRest(notSent(err))
 			break
-		} else if err == nil {
+		}
+		if err == nil {
 			p.claim = w
 		}
 	}

@@ -323,3 +323,36 @@ func TestLargeRecordsWaitForRoom(t *testing.T) {
 		want(t, "both groups", got, "[0L1L2L3L 0L1L2L3L]")
 	})
 }
+
+// A Send that waits for room and is ended by something else says so, and not that the queue is full.
+func TestSendSaysWhatEndedItsWait(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		end  func(b *mem.Broker, s driver.Sender, stop context.CancelFunc) error
+		full bool
+	}{
+		"sender closed": {func(_ *mem.Broker, s driver.Sender, _ context.CancelFunc) error { return s.Close(context.Background()) }, false},
+		"broker closed": {func(b *mem.Broker, _ driver.Sender, _ context.CancelFunc) error { return b.Close(context.Background()) }, false},
+		"given up":      {func(_ *mem.Broker, _ driver.Sender, stop context.CancelFunc) error { stop(); return nil }, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := open(t, mem.Config{MaxMessages: 1})
+				s := sender(t, b, driver.Target{Topic: queueTopic("orders")})
+				send(t, s, "0")
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				sent := make(chan error, 1)
+				go func() { sent <- s.Send(ctx, records("1")) }()
+				synctest.Wait()
+				if err := c.end(b, s, stop); err != nil {
+					t.Error(err)
+				}
+				err := <-sent
+				wantErr(t, "send", err, driver.ErrNotSent)
+				want(t, "says that it is full", strings.Contains(err.Error(), "is full"), c.full)
+			})
+		})
+	}
+}

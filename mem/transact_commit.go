@@ -60,9 +60,14 @@ func (t *tx) commit(ctx context.Context, done []driver.Settlement) (lost func(co
 		if err != nil || w == nil {
 			return c.after, err
 		}
-		if err := w.wait(ctx); err != nil && !errors.Is(err, errWiped) {
-			return nil, fmt.Errorf("queue %q is full: %w", w.q.name(), err)
-		} else if err == nil {
+		err = w.wait(ctx)
+		if err != nil && !errors.Is(err, errWiped) {
+			if ctx.Err() != nil { // or it is not for want of room that it failed
+				err = fmt.Errorf("queue %q is full: %w", w.q.name(), err)
+			}
+			return nil, err
+		}
+		if err == nil {
 			c.claim = w
 		}
 	}

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"context"
 	"math"
 	"sync"
 	"time"
@@ -143,9 +144,10 @@ func (q *queue) unready(e *entry) bool {
 
 // A window remembers the ids that were sent to a topic for a while.
 type window struct {
-	mu    sync.Mutex
-	seen  map[driver.ID]time.Duration
-	order []sighting // oldest first
+	mu     sync.Mutex // guards the fields below
+	seen   map[driver.ID]time.Duration
+	order  []sighting                  // oldest first
+	flying map[driver.ID]chan struct{} // of which it is not known yet whether they are stored; closed when it is
 }
 
 type sighting struct {
@@ -157,6 +159,10 @@ type sighting struct {
 func (w *window) meet(id driver.ID, now, keep time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.meetLocked(id, now, keep)
+}
+
+func (w *window) meetLocked(id driver.ID, now, keep time.Duration) bool {
 	for len(w.order) > 0 && now-w.order[0].at >= keep {
 		if old := w.order[0]; w.seen[old.id] == old.at {
 			delete(w.seen, old.id)
@@ -174,15 +180,37 @@ func (w *window) meet(id driver.ID, now, keep time.Duration) bool {
 	return false
 }
 
-// forget takes back what meet noted.
-func (w *window) forget(id driver.ID) {
+// begin is meet for a record that may fail yet, and then is no repetition's first: it returns what to wait for before asking
+// again where another is on its way. Where it reports neither, end follows.
+func (w *window) begin(id driver.ID, now, keep time.Duration) (again bool, other <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.seen, id)
+	if first := w.flying[id]; first != nil {
+		return false, first
+	}
+	if w.meetLocked(id, now, keep) {
+		return true, nil
+	}
+	if w.flying == nil {
+		w.flying = map[driver.ID]chan struct{}{}
+	}
+	w.flying[id] = make(chan struct{})
+	return false, nil
+}
+
+// end says whether a record is stored.
+func (w *window) end(id driver.ID, stored bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !stored {
+		delete(w.seen, id)
+	}
+	close(w.flying[id])
+	delete(w.flying, id)
 }
 
 // once calls put unless the record is a repetition that the broker drops with success.
-func (s *sender) once(r *driver.Record, put func() error) error {
+func (s *sender) once(ctx context.Context, r *driver.Record, put func() error) error {
 	keep := s.b.cfg.Weak.Dedup
 	if keep == 0 || r.Unique || r.ID.IsZero() {
 		return put()
@@ -191,12 +219,23 @@ func (s *sender) once(r *driver.Record, put func() error) error {
 		return err
 	}
 	w := s.route.Load().topic.dedup
-	if w.meet(r.ID, s.b.now(), keep) {
-		return nil
+	for {
+		again, other := w.begin(r.ID, s.b.now(), keep)
+		if again {
+			return nil
+		}
+		if other == nil {
+			break
+		}
+		select {
+		case <-other:
+		case <-s.done:
+			return errSendClosed
+		case <-ctx.Done():
+			return notSent(context.Cause(ctx))
+		}
 	}
 	err := put()
-	if err != nil {
-		w.forget(r.ID)
-	}
+	w.end(r.ID, err == nil)
 	return err
 }

@@ -250,3 +250,39 @@ func TestWeakDedup(t *testing.T) {
 		want(t, "after the window", bodies(take(t, r, 9)), "[after]")
 	})
 }
+
+// Of two Sends of one id the second is told that it was sent only once the first is stored, and is stored itself where that fails.
+func TestWeakDedupWaitsForTheFirst(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			_, s, r := one(t, mem.Config{MaxMessages: 1, Weak: mem.Weak{Dedup: time.Minute}})
+			send(t, s, "full")
+			sent := func(ctx context.Context, body string) <-chan error {
+				done := make(chan error, 1)
+				go func() {
+					done <- s.Send(ctx, []driver.Record{{ID: driver.ID{Text: "id"}, Body: []byte(body)}})
+				}()
+				synctest.Wait()
+				return done
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			first := sent(ctx, "first")
+			hasty, stop := context.WithTimeout(t.Context(), time.Second)
+			defer stop()
+			wantErr(t, "who does not wait", <-sent(hasty, "hasty"), driver.ErrNotSent, context.DeadlineExceeded)
+			second := sent(t.Context(), "second")
+			want(t, "second before the first", len(second), 0)
+			if fails {
+				cancel()
+				wantErr(t, "first", <-first, driver.ErrNotSent, context.Canceled)
+			}
+			settle(t, r, driver.Done, take(t, r, 1)...)
+			if err := <-second; err != nil {
+				t.Error(err)
+			}
+			want(t, "stored", bodies(take(t, r, 9)), map[bool]string{false: "[first]", true: "[second]"}[fails])
+		})
+	}
+}
