@@ -78,6 +78,9 @@ const (
 // Audit gives s a record of each attempt, after the handler returned and before the message is settled, with a deadline
 // that is not the handler's. What an attempt came to is what this middleware sees: list it first to see what others make
 // of it. The lane waits for the sink. A nil sink is an error at start.
+//
+// List it after [Dedup], unless there is an Ignore: what is retried because it was not recorded would else be taken for a
+// duplicate of what was handled, and never recorded as that. What Dedup keeps from the handler has then no record.
 func Audit(s AuditSink, c AuditConfig) wherry.ConsumerOption {
 	var bad mistakes
 	if f, ok := s.(AuditFunc); s == nil || ok && f == nil {

@@ -129,7 +129,8 @@ func (c *BreakerConfig) label() string {
 // as a trial it is one, which failed when one of its messages did.
 //
 // The pause is the consumers' own, by [wherry.Consumer.PauseFor]: no timer of it outlives a consumer's Run, and a consumer
-// that runs again while it is open begins paused.
+// that runs again while it is open begins paused. One that it does not know, since it is new or had stopped for long, is paused
+// with its first message, which is deferred.
 type Breaker struct {
 	cfg BreakerConfig
 	bad mistakes
@@ -141,15 +142,16 @@ type Breaker struct {
 	why     string    // it was opened the last time
 	inARow  int
 	window  callWindow
-	trials  int           // let through in this half-open state
-	passed  int           // of those, succeeded
-	changed chan struct{} // closed when a waiting message should look again; nil while none waits
-	known   map[*wherry.Consumer]struct{}
+	trials  int                         // let through in this half-open state
+	passed  int                         // of those, succeeded
+	changed chan struct{}               // closed when a waiting message should look again; nil while none waits
+	known   map[*wherry.Consumer]uint64 // and when each was met the last time
+	met     uint64                      // by any, counted
 }
 
 // NewBreaker returns a closed breaker. What is wrong with c is reported when a consumer that uses it starts.
 func NewBreaker(c BreakerConfig) *Breaker {
-	b := &Breaker{bad: c.validate(), cfg: c.withDefaults(), known: make(map[*wherry.Consumer]struct{})}
+	b := &Breaker{bad: c.validate(), cfg: c.withDefaults(), known: make(map[*wherry.Consumer]uint64)}
 	b.window.width = b.cfg.Window / windowParts
 	return b
 }

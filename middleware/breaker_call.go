@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/wherryhq/wherry"
@@ -68,32 +67,34 @@ func (b *Breaker) batchLane(next wherry.BatchNext) wherry.BatchNext {
 func (b *Breaker) know(c *wherry.Consumer) {
 	b.mu.Lock()
 	_, old := b.known[c]
-	b.known[c] = struct{}{}
+	b.met++
+	b.known[c] = b.met
 	var left time.Duration
 	if !old && b.state == BreakerOpen {
 		left = time.Until(b.until)
 	}
 	why := b.why
-	var others []*wherry.Consumer
+	var others map[*wherry.Consumer]uint64
 	if !old {
-		others = slices.Collect(maps.Keys(b.known))
+		others = maps.Clone(b.known)
 	}
 	b.mu.Unlock()
 	c.PauseFor(left, why)
 	b.forgetStopped(others)
 }
 
-// forgetStopped lets go of those that have stopped. One that runs again makes itself known again.
-func (b *Breaker) forgetStopped(of []*wherry.Consumer) {
-	stopped := slices.DeleteFunc(of, func(c *wherry.Consumer) bool { return !hasStopped(c) })
+// forgetStopped lets go of those that have stopped, of what was known before. One that runs again makes itself known again, and
+// may have done so since it was looked at.
+func (b *Breaker) forgetStopped(of map[*wherry.Consumer]uint64) {
+	maps.DeleteFunc(of, func(c *wherry.Consumer, _ uint64) bool { return c.Health().State != wherry.StateStopped })
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, c := range stopped {
-		delete(b.known, c)
+	for c, met := range of {
+		if b.known[c] == met {
+			delete(b.known, c)
+		}
 	}
 }
-
-func hasStopped(c *wherry.Consumer) bool { return c.Health().State == wherry.StateStopped }
 
 // admit lets a call through, now or after a wait, or says what becomes of the message instead.
 func (b *Breaker) admit(ctx context.Context) (t ticket, instead wherry.Outcome, ok bool) {
@@ -110,6 +111,7 @@ func (b *Breaker) admit(ctx context.Context) (t ticket, instead wherry.Outcome, 
 			b.turnLocked(BreakerHalfOpen)
 		}
 		t, wait := b.ticketLocked()
+		until := b.until
 		b.mu.Unlock()
 		if from == BreakerOpen {
 			b.cfg.OnChange(from, BreakerHalfOpen)
@@ -117,11 +119,15 @@ func (b *Breaker) admit(ctx context.Context) (t ticket, instead wherry.Outcome, 
 		if wait == nil {
 			return t, wherry.Outcome{}, true
 		}
+		late := time.NewTimer(time.Until(until)) // then the trials are given up for another
 		select {
 		case <-wait:
+		case <-late.C:
 		case <-ctx.Done():
+			late.Stop()
 			return ticket{}, postponed(ctx, shortestPostpone), false
 		}
+		late.Stop()
 	}
 }
 
@@ -151,19 +157,18 @@ func (b *Breaker) conclude(t ticket, count func() (why string)) {
 		return
 	}
 	from := b.state
-	var paused []*wherry.Consumer
+	var paused map[*wherry.Consumer]uint64
 	if why := count(); why != "" {
 		b.turnLocked(BreakerOpen)
 		b.why = b.cfg.label() + " is open: " + why
-		paused = slices.Collect(maps.Keys(b.known))
+		paused = maps.Clone(b.known)
 	}
 	to, until, why := b.state, b.until, b.why
 	b.mu.Unlock()
-	for _, c := range paused {
-		if !hasStopped(c) {
-			c.PauseFor(time.Until(until), why)
-		}
+	for c := range paused {
+		c.PauseFor(time.Until(until), why) // one that has stopped too: it may run again before that is over
 	}
+	b.forgetStopped(paused) // or their pauses would pile up
 	if from != to {
 		b.cfg.OnChange(from, to)
 	}

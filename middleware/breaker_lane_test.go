@@ -164,6 +164,31 @@ func TestBreakerTrialThatHangs(t *testing.T) {
 	})
 }
 
+// It is given up by those that wait already, too: after an open time all lanes are taken, and nobody else would ask.
+func TestBreakerWaitersGiveUpATrialThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		b := middleware.NewBreaker(middleware.BreakerConfig{InARow: 1, OpenFor: 10 * time.Second})
+		h := func(_ context.Context, m *wherry.Message[string]) wherry.Outcome {
+			if m.Value == "fails" {
+				return wherry.Retry(errDown)
+			}
+			r.note("tried")
+			if r.sinceStart() == 10*time.Second {
+				time.Sleep(time.Hour)
+			}
+			return wherry.Ack()
+		}
+		r.publish("fails")
+		r.in(time.Second, func() { r.publish("a", "b", "c") })
+		r.runHard(time.Minute, r.consume(h, b.Option(), slowly(), wherry.Concurrency(3), wherry.DrainTime(0), wherry.NoHandlerTimeout()))
+		assert.Equal(t, r.log.take(), []string{"tried 10s", "tried 20s", "tried 20s"})
+		assert.Equal(t, b.State(), middleware.BreakerClosed)
+		time.Sleep(time.Hour)
+	})
+}
+
 // Waiting for a verdict does not hold up a stop for longer than the drain time, and costs no attempt.
 func TestBreakerStopsWhileHalfOpen(t *testing.T) {
 	t.Parallel()

@@ -95,14 +95,17 @@ func (c DedupConfig) withDefaults() DedupConfig {
 // its lease. Keys are told apart by topic and group, so that consumers may share a store. The messages of a broadcast are
 // handled once by each reader: its marks are its own, and end with its run.
 //
+// An acknowledgement that it saw is final, so nothing outside of it may make a retry of one: the next try would be acknowledged
+// without a handler call. [Audit] does that where its sink fails, and is listed after it.
+//
 // It does not fit a consumer in transactions ([wherry.Transacted]), where it is an error at start: the mark would stay when a
 // commit fails, and what the handler published would be lost.
 //
 // It cannot make the handler's effects happen once by itself: a process that dies between the effect and the mark handles
 // the message again.
 //
-// The mark is set after the handler returned, within 5 s of its own, whatever became of the handler's context. When that
-// fails, what the handler did stands and the message is done; a duplicate that comes after the lease is handled again. In a
+// The mark is set after the handler returned, within 5 s of its own, and those of a batch within 5 s for all of them, whatever
+// became of the handler's context. When that fails, what the handler did stands and the message is done; a duplicate that comes after the lease is handled again. In a
 // batch each message is claimed in its turn, which is a call of the store each, and what is not to be handled is taken out.
 // A nil store is an error at start. A store that is a [Laster] tells [wherry.Explain] how far this reaches.
 func Dedup(s Store, c DedupConfig) wherry.ConsumerOption {
@@ -138,7 +141,11 @@ func (d *dedup) lane(next wherry.Next) wherry.Next {
 		if !ok {
 			return instead
 		}
-		defer func() { d.settle(ctx, h, o) }() // of a panic o is zero, a retry
+		defer func() { // of a panic o is zero, a retry
+			ctx, stop := own(ctx)
+			defer stop()
+			d.settle(ctx, h, o)
+		}()
 		return next(ctx, m)
 	}
 }
@@ -148,6 +155,8 @@ func (d *dedup) batchLane(next wherry.BatchNext) wherry.BatchNext {
 	return func(ctx context.Context, b wherry.AnyBatch) (rest wherry.Outcome) {
 		hs = hs[:0]
 		defer func() {
+			ctx, stop := own(ctx)
+			defer stop()
 			for i, h := range hs {
 				d.settle(ctx, h, outcomeAt(b, i, rest))
 			}
@@ -203,13 +212,16 @@ func scope(m wherry.AnyMessage) string {
 	return m.Group()
 }
 
+// own is for what is told to the store of one handler call, of a batch too: a store that hangs holds up the lane once.
+func own(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+}
+
 // settle tells the store what became of a message.
 func (d *dedup) settle(ctx context.Context, h held, o wherry.Outcome) {
 	if h.key == "" {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-	defer stop()
 	what := "release"
 	var err error
 	if o.Kind() == wherry.KindAck {

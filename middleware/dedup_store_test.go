@@ -156,3 +156,51 @@ func TestDedupLeaseTooShort(t *testing.T) {
 		assert.Equal(t, lost.Load(), 1)
 	})
 }
+
+// A store that hangs holds up the lane of a batch once, and not for each of its messages.
+func TestDedupBatchFinishHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		s := &sick{MemoryStore: marks()}
+		s.finish = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		h := func(context.Context, *wherry.MessageBatch[string]) wherry.Outcome {
+			r.note("handled")
+			return wherry.Ack()
+		}
+		settled := wherry.UseBatch(func(next wherry.BatchNext) wherry.BatchNext {
+			return func(ctx context.Context, b wherry.AnyBatch) wherry.Outcome {
+				defer r.note("settled")
+				return next(ctx, b)
+			}
+		})
+		errs := 0
+		r.publish("a", "b", "c", "d")
+		r.run(10*time.Second, r.consumeBatch(h, settled, wherry.BatchSize(4), middleware.Dedup(s, middleware.DedupConfig{
+			OnError: func(error) { errs++ },
+		})))
+		assert.Equal(t, r.log.take(), []string{"handled 0s", "settled 5s"})
+		assert.Equal(t, errs, 4)
+	})
+}
+
+// In the order that the documentation recommends a message that was not recorded is handled again, and recorded.
+func TestDedupOutsideOfAudit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		away := true
+		sink := middleware.AuditFunc(func(_ context.Context, rs []middleware.AuditRecord) error {
+			if away {
+				away = false
+				return errStore
+			}
+			r.note(rs[0].Outcome)
+			return nil
+		})
+		r.publish("a")
+		r.run(time.Minute, r.consume(r.noted, wherry.RetryWith(ladder),
+			middleware.Dedup(marks(), middleware.DedupConfig{}), middleware.Audit(sink, middleware.AuditConfig{})))
+		assert.Equal(t, r.log.take(), []string{"a 0s", "a 100ms", "ack 100ms"})
+	})
+}
