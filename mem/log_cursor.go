@@ -41,7 +41,7 @@ func (c *cursor) tracked(cfg gap.Config) *gap.Tracker {
 	cfg.Log = fmt.Sprintf("%d/%s", c.log.t.id, c.log.name)
 	t := gap.New(cfg, c.commit)
 	// A state that does not fit its position repeats what is above it, and loses nothing.
-	_ = t.Restore(c.state)
+	_ = t.Restore(c.state, c.log.end())
 	return t
 }
 

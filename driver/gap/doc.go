@@ -35,6 +35,11 @@
 // the group back, or to another log of the same name, is refused, and all from the commit position on is handled again. In
 // doubt a message is repeated, never lost.
 //
+// A log may also lose its end, as a partition does whose leader is elected out of those that were behind: other records get the
+// positions that a state says are finished. So Restore is told where the log ends now, and refuses what is above. A log that has
+// grown again since does not show it by its end. A driver that can tell otherwise, as by the leader's epoch beside a commit in
+// Kafka, does not restore.
+//
 // # The window has a bound
 //
 // Brokers bound the place: some refuse the whole commit when the state is too large, and then nothing is committed any more.
@@ -45,7 +50,8 @@
 // consumer, and is not.
 //
 // A pause always ends by what is in hand or released, never by what was not read yet. So a tracker that restored a large state
-// first reads all that the state is about, whatever its size: each position of that part which finishes closes a gap.
+// first reads what the state is about: each position of that part which finishes closes a gap. It does so up to twice the bounds, so
+// that a state which was made to say so cannot switch them off.
 //
 // # A log gives nothing back
 //

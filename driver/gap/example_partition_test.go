@@ -16,14 +16,14 @@ type partition struct {
 	tokens   uint64
 }
 
-// assigned begins with what the broker keeps: a position, and the metadata beside it.
-func assigned(tenure, position uint64, metadata string) *partition {
+// assigned begins with what the broker keeps: a position, and the metadata beside it; and with where the log ends now.
+func assigned(tenure, position uint64, metadata string, end uint64) *partition {
 	p := &partition{
 		tenure:   tenure,
 		tracker:  gap.New(gap.Config{MaxState: 4096, Log: "orders-0"}, position),
 		released: map[uint64]*driver.Delivery{},
 	}
-	if err := p.tracker.Restore(metadata); err != nil {
+	if err := p.tracker.Restore(metadata, end); err != nil {
 		fmt.Println(err) // to the log; all from the position on is handled again
 	}
 	return p
@@ -76,7 +76,7 @@ func (p *partition) settle(s driver.Settlement) error {
 func Example() {
 	orders := map[uint64]string{100: "anna", 101: "bert", 103: "cleo"} // 102 is the mark of a transaction
 
-	p := assigned(1, 100, "")
+	p := assigned(1, 100, "", 100)
 	deliveries := map[uint64]*driver.Delivery{}
 	for _, position := range []uint64{100, 101, 103} {
 		d, err := p.record(position, orders[position])
@@ -99,7 +99,7 @@ func Example() {
 	position, metadata := p.tracker.Commit(), string(p.tracker.AppendState(nil))
 	fmt.Printf("committed %d %q\n", position, metadata)
 
-	p = assigned(2, position, metadata)
+	p = assigned(2, position, metadata, position+100)
 	for _, position := range []uint64{100, 101, 103} {
 		if d, err := p.record(position, orders[position]); err == nil && d != nil {
 			fmt.Printf("%s after the crash\n", d.Body)

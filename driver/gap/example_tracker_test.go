@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/wherryhq/wherry/driver"
 	"github.com/wherryhq/wherry/driver/gap"
@@ -43,7 +44,7 @@ func (w waiting) Waiting() string { return w.t.Waiting() }
 // The place beside the commit may hold anything. What is not a state of this log at this position is not used, and not lost.
 func ExampleTracker_Restore() {
 	t := gap.New(gap.Config{MaxState: 4096}, 100)
-	err := t.Restore("consumer-7")
+	err := t.Restore("consumer-7", math.MaxUint64)
 	fmt.Println(errors.Is(err, gap.ErrState), t.Next())
 	// Output:
 	// true 100

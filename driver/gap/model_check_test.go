@@ -21,13 +21,17 @@ func TestTrackerAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
 	var tally modelTally
 	t.Cleanup(func() {
-		t.Logf("%d restarts, %d states refused, %d states cut, %d pauses", tally.restarts, tally.refused, tally.cut, tally.pauses)
+		t.Logf("%d restarts, %d states refused, %d states cut, %d pauses, %d released that vanished",
+			tally.restarts, tally.refused, tally.cut, tally.pauses, tally.vanished)
 		t.Logf("%d records handled, %d of them again after a restart", tally.handled, tally.repeated)
 		t.Logf("%d seeds (0 to %d), %d steps", tally.seeds, modelSeeds-1, tally.steps)
 		for _, n := range []int{tally.restarts, tally.refused, tally.cut, tally.pauses, tally.repeated} {
 			if n < modelSeeds/4 {
 				t.Error("hardly any of these: the model does not try what it is for")
 			}
+		}
+		if tally.vanished < modelSeeds/100 {
+			t.Error("hardly any released record vanished before a rewind")
 		}
 	})
 	for shard := range uint64(modelShards) {
@@ -72,8 +76,8 @@ func TestPartitionsAreApart(t *testing.T) {
 
 // A modelTally is what the runs of all shards were about.
 type modelTally struct {
-	mu                                                              sync.Mutex
-	seeds, steps, restarts, refused, cut, pauses, handled, repeated int
+	mu                                                                        sync.Mutex
+	seeds, steps, restarts, refused, cut, pauses, vanished, handled, repeated int
 }
 
 func (c *modelTally) add(m *modelLog) {
@@ -85,6 +89,7 @@ func (c *modelTally) add(m *modelLog) {
 	c.refused += m.refusedStates
 	c.cut += m.cut
 	c.pauses += m.pauses
+	c.vanished += m.vanished
 	for _, times := range m.times {
 		c.handled++
 		if times > 1 {
@@ -104,7 +109,7 @@ func (m *modelLog) check() {
 		Released: len(m.back),
 		Finished: uint64(len(above)),
 		State:    size,
-		Paused:   m.full && m.read >= m.ref.next && m.ref.next >= max(m.ref.top, m.ref.commit),
+		Paused:   m.full && m.read >= m.ref.next && (m.ref.next >= max(m.ref.top, m.ref.commit) || m.excessive(size)),
 	}
 	for m.ref.finished[want.Next] {
 		want.Next++
@@ -127,6 +132,12 @@ func (m *modelLog) check() {
 	if got := m.tracker.Waiting(); got != text {
 		m.t.Errorf("waits for %q, want %q", got, text)
 	}
+}
+
+// excessive is a window that is twice over its bounds.
+func (m *modelLog) excessive(size int) bool {
+	bound, span := m.bounds()
+	return m.ref.next > m.ref.commit && (m.ref.next-m.ref.commit >= 2*span || size >= 2*max(bound-bound/4, 1))
 }
 
 // drain handles all that is left, and looks whether that is all that was there.

@@ -3,6 +3,7 @@ package gap_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -100,7 +101,7 @@ type modelLog struct {
 	steps []string
 
 	// How often something happened that the model is for.
-	restarts, refusedStates, cut, pauses int
+	restarts, refusedStates, cut, pauses, vanished int
 }
 
 func newModelLog(t *testing.T, seed uint64) *modelLog {
@@ -144,7 +145,7 @@ func (m *modelLog) assign(fault string) {
 	m.tracker = gap.New(cfg, m.position)
 	m.ref = &reference{finished: map[uint64]bool{}, commit: m.position, next: m.position, top: m.position}
 	m.full, m.hand, m.back = false, nil, nil
-	err := m.tracker.Restore(state)
+	err := m.tracker.Restore(state, math.MaxUint64)
 	if damaged := fault != "" && state != ""; damaged != errors.Is(err, gap.ErrState) || (err != nil) != damaged {
 		m.t.Errorf("restore of %q: %v", state, err)
 	}
@@ -190,8 +191,10 @@ func (m *modelLog) step() {
 		m.redeliver()
 	case k < 87:
 		m.refused()
-	case k < 90:
+	case k < 89:
 		m.rewind()
+	case k < 90:
+		m.compact()
 	case k < 97:
 		m.commit()
 	default:
@@ -206,9 +209,17 @@ func (m *modelLog) receive(n int) {
 			return
 		}
 		p := m.records[m.reader]
+		m.notef("receive %d", p)
+		m.back = slices.DeleteFunc(m.back, func(r uint64) bool { // by a rewind it would have come again
+			gone := m.read <= r && r < p
+			if gone {
+				m.ref.finish(r)
+				m.vanished++
+			}
+			return gone
+		})
 		m.reader++
 		m.read = p + 1
-		m.notef("receive %d", p)
 		want := false
 		i, released := slices.BinarySearch(m.back, p)
 		switch {
@@ -321,6 +332,22 @@ func (m *modelLog) rewind() {
 	m.seek(min(p, m.ref.next))
 }
 
+// compact takes a record out of the log, one that is released if there is one. The last stays.
+func (m *modelLog) compact() {
+	i := m.rnd.IntN(len(m.records))
+	if len(m.back) > 0 {
+		i, _ = slices.BinarySearch(m.records, m.back[m.rnd.IntN(len(m.back))])
+	}
+	if i >= len(m.records)-1 {
+		return
+	}
+	m.notef("%d is compacted", m.records[i])
+	m.records = slices.Delete(m.records, i, i+1)
+	if i < m.reader {
+		m.reader--
+	}
+}
+
 func (m *modelLog) commit() {
 	state := m.tracker.AppendState([]byte("before "))
 	m.position, m.state = m.tracker.Commit(), strings.TrimPrefix(string(state), "before ")
@@ -351,15 +378,21 @@ func (m *modelLog) restart() {
 	}
 }
 
-// regulate is the pause as it should be, beside the tracker's own.
-func (m *modelLog) regulate() {
-	bound, span := m.cfg.MaxState, m.cfg.MaxSpan
-	if bound <= 0 {
-		bound = 64 << 10
+// bounds are those of the window.
+func (m *modelLog) bounds() (state int, span uint64) {
+	state, span = m.cfg.MaxState, m.cfg.MaxSpan
+	if state <= 0 {
+		state = 64 << 10
 	}
 	if span == 0 {
 		span = 4 << 20
 	}
+	return state, span
+}
+
+// regulate is the pause as it should be, beside the tracker's own.
+func (m *modelLog) regulate() {
+	bound, span := m.bounds()
 	size, _ := m.ref.state(0)
 	far := max(m.ref.next, m.ref.commit) - m.ref.commit
 	switch {

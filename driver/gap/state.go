@@ -62,11 +62,13 @@ func (t *Tracker) AppendState(dst []byte) []byte {
 }
 
 // Restore takes over what [Tracker.AppendState] wrote, as it was committed with the position that the tracker was made with,
-// before anything is received. The empty state is that nothing above the commit position was finished.
+// before anything is received. The empty state is that nothing above the commit position was finished. The end is the position
+// above the last record of the log, as the broker says it now: a state that knows of more is of a log that lost its end since, and
+// what will stand there is not what was finished. Where the broker does not say, it is [math.MaxUint64].
 //
 // An error matches [ErrState] and is for a log: the tracker is as it was before and right to use. All from the commit position
 // on is handled again, which repeats what was finished there and loses nothing.
-func (t *Tracker) Restore(state string) error {
+func (t *Tracker) Restore(state string, end uint64) error {
 	if state == "" {
 		return nil
 	}
@@ -80,13 +82,16 @@ func (t *Tracker) Restore(state string) error {
 	if len(text) < checkDigits {
 		return fmt.Errorf("gap: restore: %w: it is cut off, and has no check", ErrState)
 	}
-	end := len(state) - checkDigits
-	if check := appendCheck(nil, t.check([]byte(state[:end]))); string(check) != state[end:] {
+	checked := len(state) - checkDigits
+	if check := appendCheck(nil, t.check([]byte(state[:checked]))); string(check) != state[checked:] {
 		return fmt.Errorf("gap: restore: %w: the checksum is of another log or position, or it is damaged", ErrState)
 	}
 	runs, err := parseRuns(text[:len(text)-checkDigits], t.finished.mark)
 	if err != nil {
 		return err
+	}
+	if last := runs[len(runs)-1].end; last > end {
+		return fmt.Errorf("gap: restore: %w: it knows of positions up to %d, and the log ends at %d", ErrState, last-1, end)
 	}
 	for _, r := range runs {
 		t.finished.add(r.from, r.end)

@@ -40,7 +40,7 @@ func TestState(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		back := New(Config{}, 100)
-		if err := back.Restore(c.want); err != nil || !slices.Equal(back.finished.runs(), c.runs) {
+		if err := back.Restore(c.want, math.MaxUint64); err != nil || !slices.Equal(back.finished.runs(), c.runs) {
 			t.Errorf("%s: came back as %v, %v", c.name, back.finished.runs(), err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestRestoreRefusesWhatIsNotItsOwn(t *testing.T) {
 	}
 	for name, state := range refused {
 		back := New(cfg, 100)
-		if err := back.Restore(state); !errors.Is(err, ErrState) {
+		if err := back.Restore(state, math.MaxUint64); !errors.Is(err, ErrState) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if s := back.Status(); s != (Status{Commit: 100, Next: 100}) {
@@ -84,17 +84,17 @@ func TestRestoreRefusesWhatIsNotItsOwn(t *testing.T) {
 	t.Logf("%d states refused", len(refused))
 
 	back := New(cfg, 100)
-	if err := back.Restore(good); err != nil || !slices.Equal(back.finished.runs(), runs) {
+	if err := back.Restore(good, math.MaxUint64); err != nil || !slices.Equal(back.finished.runs(), runs) {
 		t.Errorf("its own came back as %v, %v", back.finished.runs(), err)
 	}
-	if err := back.Restore(good); !errors.Is(err, ErrState) {
+	if err := back.Restore(good, math.MaxUint64); !errors.Is(err, ErrState) {
 		t.Errorf("restored twice: %v", err)
 	}
 	late := New(cfg, 100)
 	if _, err := late.Receive(100); err != nil {
 		t.Error(err)
 	}
-	if err := late.Restore(good); !errors.Is(err, ErrState) {
+	if err := late.Restore(good, math.MaxUint64); !errors.Is(err, ErrState) {
 		t.Errorf("restored after the first position: %v", err)
 	}
 }
@@ -121,11 +121,11 @@ func TestRestoreRefusesNonsense(t *testing.T) {
 		"second over the end": {math.MaxUint64 - 3, "AAAA"},
 	} {
 		back := New(Config{}, c.commit)
-		if err := back.Restore(sealed(c.commit, c.text)); !errors.Is(err, ErrState) || back.Status().Runs > 0 {
+		if err := back.Restore(sealed(c.commit, c.text), math.MaxUint64); !errors.Is(err, ErrState) || back.Status().Runs > 0 {
 			t.Errorf("%s: %v, %d runs", name, err, back.Status().Runs)
 		}
 	}
-	if err := New(Config{}, math.MaxUint64-2).Restore(sealed(math.MaxUint64-2, "AA")); err != nil {
+	if err := New(Config{}, math.MaxUint64-2).Restore(sealed(math.MaxUint64-2, "AA"), math.MaxUint64); err != nil {
 		t.Errorf("the last position: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestStateIsCutAtTheFarEnd(t *testing.T) {
 	for room := range 200 {
 		state := string(with(Config{MaxState: room}, 0, runs...).AppendState(nil))
 		back := New(Config{}, 0)
-		if err := back.Restore(state); err != nil {
+		if err := back.Restore(state, math.MaxUint64); err != nil {
 			t.Fatal(err)
 		}
 		kept := back.finished.runs()
@@ -167,7 +167,7 @@ func FuzzRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, commit uint64) {
 		for _, state := range []string{text, sealed(commit, text)} {
 			tr := New(Config{MaxState: math.MaxInt}, commit)
-			err := tr.Restore(state)
+			err := tr.Restore(state, math.MaxUint64)
 			again := string(tr.AppendState(nil))
 			switch {
 			case err != nil && (!errors.Is(err, ErrState) || again != ""):
@@ -202,7 +202,7 @@ func FuzzState(f *testing.F) {
 			}
 		}
 		back := New(Config{}, tr.Commit())
-		if err := back.Restore(string(state)); err != nil {
+		if err := back.Restore(string(state), math.MaxUint64); err != nil {
 			t.Fatalf("%q: %v", state, err)
 		}
 		kept := back.finished.runs()
@@ -234,3 +234,40 @@ func lengthsToRuns(mark uint64, lengths []byte) []run {
 
 // stretched makes of a byte any order of magnitude.
 func stretched(b byte) uint64 { return uint64(b&7) << (b >> 3 * 2) }
+
+// A state that says of the end of the log that it is finished does not switch the bounds off for all that is before.
+func TestRestoredStateHasBounds(t *testing.T) {
+	t.Parallel()
+	const end = 1 << 40
+	forged := sealed(0, string(appendNumber(appendNumber(nil, end-2), 0))) // the last position
+	for name, c := range map[string]Config{"span": {MaxState: 100, MaxSpan: 50}, "state": {MaxState: 100}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := New(c, 0)
+			if err := tr.Restore(forged, end); err != nil {
+				t.Fatal(err)
+			}
+			p := uint64(0)
+			for ; !tr.Paused() && p < 10_000; p++ {
+				fresh, err := tr.Receive(p)
+				if !fresh || err != nil {
+					t.Fatalf("receive %d: %v, %v", p, fresh, err)
+				}
+				if p%2 == 1 && tr.Done(p) != nil {
+					t.Fatalf("done %d", p)
+				}
+			}
+			if !tr.Paused() {
+				t.Fatal("it reads on without a bound")
+			}
+			for q := uint64(0); tr.Paused() && q < p; q += 2 {
+				if err := tr.Done(q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tr.Paused() {
+				t.Error("what is in hand does not end the pause")
+			}
+		})
+	}
+}

@@ -102,7 +102,11 @@ func (t *Tracker) Receive(p uint64) (bool, error) {
 	if p < t.read || p > maxPosition {
 		return false, fmt.Errorf("gap: receive %d: %w: the next is %d or above", p, ErrOrder, t.read)
 	}
+	from := t.read
 	t.read = p + 1
+	if from < t.next && len(t.released) > 0 {
+		t.passOver(from, p)
+	}
 	if p < t.next {
 		return t.takeReleased(p), nil
 	}
@@ -161,6 +165,8 @@ func (t *Tracker) Redeliver() (uint64, bool) {
 
 // Rewind notes that the log is read again from a position, as after a lost connection or an aborted transaction. Receive then
 // reports true for those that are released, which a driver need not keep in memory if it rewinds for them.
+//
+// A released one that is passed over then is not in the log any more, and counts as finished: Redeliver does not name it.
 func (t *Tracker) Rewind(p uint64) { t.read = min(p, t.next) }
 
 // Commit is the position to commit: the lowest that is not finished, or the one above all that was received. It never goes
@@ -182,9 +188,17 @@ func (t *Tracker) Next() uint64 {
 // Paused reports whether nothing more is to be fetched, since the state or the span is at its bound behind the commit position.
 // It pauses at the bounds of [Config] and ends at half of them, so that a window which is nearly full does not start and stop
 // the client for each message. It is never true while all that was received is finished, nor while what was received before a
-// restart or a Rewind comes again: nothing else could end the pause.
+// restart or a Rewind comes again: nothing else could end the pause. What a restored state is about is read on up to twice the
+// bounds, which is more than a state of this program needs.
 func (t *Tracker) Paused() bool {
-	return t.full && t.read >= t.next && t.next >= t.finished.end()
+	return t.full && t.read >= t.next && (t.next >= t.finished.end() || t.excessive())
+}
+
+// excessive reports whether the window is so far over its bounds that a restored state is no reason to read on. Something is in
+// hand or released then, which ends it.
+func (t *Tracker) excessive() bool {
+	span := t.span()
+	return span > 0 && (span/2 >= t.far || t.stateSize()/2 >= t.high)
 }
 
 // Waiting says what a paused intake waits for, as a driver.Waiter does, and is empty when it is not paused.
@@ -225,6 +239,21 @@ func (t *Tracker) span() uint64 { return max(t.next, t.finished.mark) - t.finish
 func (t *Tracker) isReleased(p uint64) bool {
 	_, found := slices.BinarySearch(t.released, p)
 	return found
+}
+
+// passOver finishes what is released from a position up to another, which the log did not bring again.
+func (t *Tracker) passOver(from, end uint64) {
+	i, _ := slices.BinarySearch(t.released, from)
+	j, _ := slices.BinarySearch(t.released, end)
+	if i == j {
+		return
+	}
+	for _, p := range t.released[i:j] {
+		t.finished.add(p, p+1)
+		t.open--
+	}
+	t.released = slices.Delete(t.released, i, j)
+	t.regulate()
 }
 
 // takeReleased takes a position in hand if it was released.

@@ -41,7 +41,7 @@ func TestFault1CommitStaysAtTheFirstUnfinished(t *testing.T) {
 		assert.Equal(t, tr.Commit(), 100)
 
 		next := gap.New(c, tr.Commit())
-		assert.NoError(t, next.Restore(string(tr.AppendState(nil))))
+		assert.NoError(t, next.Restore(string(tr.AppendState(nil)), math.MaxUint64))
 		again := 0
 		for p := uint64(100); p < 110; p++ {
 			fresh, err := next.Receive(p)
@@ -124,7 +124,7 @@ func TestWindowFillsAndDrains(t *testing.T) {
 		t.Errorf("%d bytes of state, %d are written", s.State, n)
 	}
 	again := gap.New(gap.Config{}, tr.Commit())
-	assert.NoError(t, again.Restore(string(tr.AppendState(nil))))
+	assert.NoError(t, again.Restore(string(tr.AppendState(nil)), math.MaxUint64))
 	assert.Equal(t, again.Status().Finished, s.Finished)
 }
 
@@ -161,7 +161,7 @@ func TestRestoredWindowIsReadOn(t *testing.T) {
 	assert.True(t, full.Paused(), "that is full")
 
 	tr := gap.New(c, full.Commit())
-	assert.NoError(t, tr.Restore(string(full.AppendState(nil))))
+	assert.NoError(t, tr.Restore(string(full.AppendState(nil)), math.MaxUint64))
 	assert.Equal(t, tr.Status().State, 100)
 	for p := range uint64(90) {
 		assert.True(t, !tr.Paused(), "it reads what the state is about")
@@ -187,7 +187,7 @@ func TestNextPassesWhatIsFinished(t *testing.T) {
 	assert.Equal(t, old.Next(), 40)
 
 	tr := gap.New(gap.Config{}, 10)
-	assert.NoError(t, tr.Restore(string(old.AppendState(nil))))
+	assert.NoError(t, tr.Restore(string(old.AppendState(nil)), math.MaxUint64))
 	assert.Equal(t, tr.Next(), 10)
 	receive(t, tr, 10, 11)
 	assert.Equal(t, tr.Next(), 30)
@@ -252,8 +252,8 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		"gap: done 11: not in hand: it was released":                                           {tr.Done(11), gap.ErrNotInHand},
 		"gap: release 11: not in hand: it was released":                                        {tr.Release(11), gap.ErrNotInHand},
 		"gap: release 9: not in hand: it was not received, or it is finished":                  {tr.Release(9), gap.ErrNotInHand},
-		"gap: restore: no state of this log at this position: it does not begin with gap1":     {gap.New(gap.Config{}, 1).Restore("x"), gap.ErrState},
-		"gap: restore: no state of this log at this position: it is cut off, and has no check": {gap.New(gap.Config{}, 1).Restore("gap1A"), gap.ErrState},
+		"gap: restore: no state of this log at this position: it does not begin with gap1":     {gap.New(gap.Config{}, 1).Restore("x", math.MaxUint64), gap.ErrState},
+		"gap: restore: no state of this log at this position: it is cut off, and has no check": {gap.New(gap.Config{}, 1).Restore("gap1A", math.MaxUint64), gap.ErrState},
 	} {
 		if c.err == nil || c.err.Error() != want || !errors.Is(c.err, c.kind) {
 			t.Errorf("got %v, want %s", c.err, want)
@@ -270,7 +270,7 @@ func TestLastPositions(t *testing.T) {
 	_, err := tr.Receive(math.MaxUint64)
 	assert.ErrorIs(t, err, gap.ErrOrder)
 	again := gap.New(gap.Config{}, tr.Commit())
-	assert.NoError(t, again.Restore(string(tr.AppendState(nil))))
+	assert.NoError(t, again.Restore(string(tr.AppendState(nil)), math.MaxUint64))
 	assert.Equal(t, again.Status().Finished, 2)
 	done(t, tr, math.MaxUint64-3)
 	assert.Equal(t, tr.Commit(), math.MaxUint64)
@@ -287,4 +287,46 @@ func TestZeroTracker(t *testing.T) {
 	done(t, same, 1)
 	assert.Equal(t, zero.Status(), same.Status())
 	assert.Equal(t, len(zero.AppendState(nil)), 0)
+}
+
+// What compaction took while it was released is passed over by the next reading, and holds up nothing any more.
+func TestRewindPassesOverWhatWasCompacted(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]uint64{"the last of what was read": 5, "one before": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := gap.New(gap.Config{MaxSpan: 5}, 0)
+			receive(t, tr, 0, 5)
+			for _, p := range []uint64{0, 2, 4} {
+				done(t, tr, p)
+			}
+			assert.NoError(t, tr.Release(1))
+			assert.NoError(t, tr.Release(3))
+			tr.Rewind(1)
+			fresh, err := tr.Receive(next)
+			assert.NoError(t, err)
+			assert.True(t, fresh, "it was released, or is new")
+			assert.Equal(t, tr.Commit(), next)
+			assert.Equal(t, tr.Status().Released, 0)
+			assert.Equal(t, tr.Status().InHand, 1)
+			assert.True(t, !tr.Paused(), "nothing is waited for")
+		})
+	}
+}
+
+// A state of a log that has lost its end since is not used: other records get the positions that it says are finished.
+func TestRestoreKnowsTheEndOfTheLog(t *testing.T) {
+	t.Parallel()
+	old := gap.New(gap.Config{MaxState: 100}, 0)
+	receive(t, old, 0, 10)
+	done(t, old, 9)
+	state := string(old.AppendState(nil))
+	for _, end := range []uint64{0, 5, 9} {
+		tr := gap.New(gap.Config{}, 0)
+		assert.ErrorIs(t, tr.Restore(state, end), gap.ErrState)
+		receive(t, tr, 0, 20)
+	}
+	tr := gap.New(gap.Config{}, 0)
+	assert.NoError(t, tr.Restore(state, 10))
+	assert.Equal(t, tr.Status().Finished, 1)
 }
