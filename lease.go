@@ -141,6 +141,11 @@ func (w *worker) loseOne(d *driver.Delivery) {
 	if w.seq != nil {
 		w.seq.loseOneLocked(d)
 	}
+	for _, m := range w.movers {
+		if m != nil {
+			m.dropLocked(func(other *driver.Delivery) bool { return other == d })
+		}
+	}
 	for _, l := range w.lanes {
 		i := slices.Index(l.heldLocked(), d)
 		switch {

@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,10 +13,15 @@ import (
 
 // A move is a copy on its way to another place, and the original that is done once the copy is confirmed.
 type move struct {
-	d     *driver.Delivery
-	rec   driver.Record
-	out   *outlet
-	over  bool     // made, or given back; its mover alone reads it
+	d    *driver.Delivery
+	rec  driver.Record
+	out  *outlet
+	over bool // made, or given back; its mover alone reads it
+
+	// The mover's lock guards these: sending while a try is on its way, maySent once one may have arrived, and lost when the original
+	// became another's.
+	sending, maySent, lost bool
+
 	event Event    // emitted once the copy is confirmed; nil is none
 	key   *seqNode // which goes on once it is over; nil where there are no keys
 }
@@ -175,7 +181,7 @@ func (m *mover) take() []*move {
 }
 
 // try sends the copies in as few calls as the outlet takes, settles the originals of those that were confirmed, and
-// returns the others.
+// returns the others, without those that were lost meanwhile.
 func (m *mover) try(batch []*move, next time.Duration) (late []*move) {
 	for len(batch) > 0 {
 		n := fit(m.out.limits, publishChunk, len(batch), func(i int) int { return batch[i].rec.Size() })
@@ -185,7 +191,24 @@ func (m *mover) try(batch []*move, next time.Duration) (late []*move) {
 	return late
 }
 
+// begin begins a try. It returns the batch without what was lost: the originals of that are another's, who makes copies of them.
+func (m *mover) begin(batch []*move) []*move {
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.dropEndedLocked()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	batch = slices.DeleteFunc(batch, func(one *move) bool { return one.lost })
+	for _, one := range batch {
+		one.sending = true
+	}
+	return batch
+}
+
 func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
+	if batch = m.begin(batch); len(batch) == 0 {
+		return nil
+	}
 	recs := make([]driver.Record, len(batch))
 	for i, one := range batch {
 		recs[i] = one.rec
@@ -201,6 +224,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 	var done []driver.Settlement
 	var keys []*seqNode
 	var stuck error
+	maySent := make([]bool, len(batch))
 	for i, one := range batch {
 		e := driver.EntryError(err, i)
 		if e == nil {
@@ -215,6 +239,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 			continue
 		}
 		stuck = fmt.Errorf("cannot publish to %s: %w", m.out.target.Topic.Name, e)
+		maySent[i] = !errors.Is(e, ErrNotSent)
 		late = append(late, one)
 	}
 	if stuck != nil && next > 0 {
@@ -230,7 +255,10 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 			done = append(done, driver.Settlement{Delivery: last.d, Delay: min(moveBackoff.longest, m.w.info.MaxDelay)})
 		}
 	}
-	m.moved(done, keys, stuck)
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.endLocked(batch, maySent, stuck)
+	m.movedLocked(done, keys)
 	return late
 }
 
@@ -245,18 +273,26 @@ func (m *mover) tooMany(over int) bool {
 	return m.w.info.MaxDelay > 0 && m.w.seq == nil && kept > m.w.credit/2
 }
 
-// moved settles the originals of moves that are over, and goes on with their keys.
-func (m *mover) moved(done []driver.Settlement, keys []*seqNode, stuck error) {
+// endLocked ends a try, of which the worker's lock makes one step with what becomes of the originals: whoever counts the
+// deliveries of a tenure finds each of them.
+func (m *mover) endLocked(batch []*move, maySent []bool, stuck error) {
 	m.mu.Lock()
+	for i, one := range batch {
+		one.sending = false
+		one.maySent = one.maySent || maySent[i]
+	}
 	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return one.over })
 	m.stuck = stuck
 	m.mu.Unlock()
+	m.dropEndedLocked()
+}
+
+// movedLocked settles the originals of moves that are over, and goes on with their keys.
+func (m *mover) movedLocked(done []driver.Settlement, keys []*seqNode) {
 	if len(done) == 0 {
 		return
 	}
 	w := m.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, s := range done {
 		w.settleLocked(s)
 	}
@@ -279,29 +315,47 @@ func (m *mover) blocked() (kept int, why error) {
 	return len(m.kept), m.stuck
 }
 
-// dropLocked forgets moves of a tenure that was lost: another consumer has the originals. What of them was to set its key aside
-// does not, and no more than that: others of the key may have come to the dead letters before. The worker's lock is held.
-func (m *mover) dropLocked(tenure uint64) int {
-	gone := func(one *move) bool { return one.d.Tenure == tenure }
-	var keyed []*move
+// dropEndedLocked forgets moves of tenures that were lost, and returns how many. The worker's lock is held.
+func (m *mover) dropEndedLocked() int {
+	t := &m.w.tenures
+	if !t.any() {
+		return 0
+	}
+	return m.dropLocked(func(d *driver.Delivery) bool { return t.lost(d.Tenure) })
+}
+
+// dropLocked forgets moves whose originals were lost: another consumer has them, and makes copies of its own. A try that is on its
+// way is waited for. What of a dropped one was to set its key aside does not if it certainly was not sent, and no more than that:
+// others of the key may have come to the dead letters before. The worker's lock is held.
+func (m *mover) dropLocked(lost func(d *driver.Delivery) bool) int {
+	w := m.w
+	var gone []*move
 	m.mu.Lock()
-	n := len(m.queue)
-	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool { return gone(one) && slices.Contains(m.queue, one) })
-	for _, one := range m.queue {
-		if one.key != nil && gone(one) {
-			keyed = append(keyed, one)
+	m.kept = slices.DeleteFunc(m.kept, func(one *move) bool {
+		one.lost = one.lost || !one.sending && lost(one.d)
+		if one.lost {
+			gone = append(gone, one)
 		}
-	}
-	m.queue = slices.DeleteFunc(m.queue, gone)
-	n -= len(m.queue)
+		return one.lost
+	})
+	m.queue = slices.DeleteFunc(m.queue, func(one *move) bool { return one.lost })
 	m.mu.Unlock()
-	for _, one := range keyed {
-		if seq := m.w.seq; m.out == m.w.r.dead && seq.setsAside(one.key) {
-			m.w.r.aside.back(one.key.Key(), seq.asideID(one.d))
+	for _, one := range gone {
+		w.leases.removeLocked(one.d)
+		w.forgetLocked(1)
+		w.tenures.settledLocked(one.d.Tenure)
+		if one.key == nil {
+			continue
 		}
-		m.w.seq.movedLocked(one.key) // which may hand the mover the next of the key
+		if m.out == w.r.dead && !one.maySent && w.seq.setsAside(one.key) {
+			w.r.aside.back(one.key.Key(), w.seq.asideID(one.d))
+		}
+		w.seq.movedLocked(one.key) // which may hand the mover the next of the key
 	}
-	return n
+	if w.seq != nil && len(gone) > 0 {
+		w.seq.rouseLocked()
+	}
+	return len(gone)
 }
 
 // countLocked is how many kept moves are of a tenure. The worker's lock is held.

@@ -46,16 +46,19 @@ func (r *running) retire(w *worker, lost bool) {
 	r.crew.remove(w, handled)
 }
 
-// lose ends the contexts of the worker's handlers: its receiver ended, so that what they have goes to others.
+// lose ends the contexts of the worker's handlers, and drops its copies that were not sent: its receiver ended, so that what it has
+// goes to others.
 func (w *worker) lose() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recallAllLocked()
+	w.tenures.all = true
 	for _, l := range w.lanes {
 		if l.busyLocked() {
 			l.lose()
 		}
 	}
+	w.dropMovesLocked()
 }
 
 // moveLast waits for the copies that a leaving worker still has to make, up to the drain time. Originals of those that are

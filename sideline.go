@@ -3,6 +3,7 @@ package wherry
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,7 +151,9 @@ func (s *sideline) end(r driver.Revocation) {
 	if r.Done == nil {
 		r.Done = func() {}
 	}
-	s.ended[r.Tenure] = r.Done
+	// It may be told twice of one tenure: that it is ending, and then that it is lost before its time.
+	s.over = slices.DeleteFunc(s.over, func(tenure uint64) bool { return tenure == r.Tenure })
+	s.ended[r.Tenure] = both(s.ended[r.Tenure], r.Done)
 	if r.Lost {
 		for d, tenure := range s.held {
 			if tenure == r.Tenure {

@@ -15,7 +15,8 @@ const maxEndedTenures = 64
 type tenures struct {
 	w    *worker
 	list []*ending
-	open int // not yet done
+	open int  // not yet done
+	all  bool // the receiver ended, and with it each of them
 	// last is the tenure of what came last, and mixed that the worker may have unsettled deliveries of others too.
 	last  uint64
 	mixed bool
@@ -40,7 +41,7 @@ func (t *tenures) noteLocked(got []*driver.Delivery, others bool) {
 	}
 }
 
-func (t *tenures) any() bool    { return len(t.list) > 0 }
+func (t *tenures) any() bool    { return t.all || len(t.list) > 0 }
 func (t *tenures) ending() bool { return t.open > 0 }
 
 func (t *tenures) find(tenure uint64) *ending {
@@ -50,6 +51,15 @@ func (t *tenures) find(tenure uint64) *ending {
 		}
 	}
 	return nil
+}
+
+// lost reports whether a tenure is over, so that nothing of it can be settled any more.
+func (t *tenures) lost(tenure uint64) bool {
+	if t.all {
+		return true
+	}
+	e := t.find(tenure)
+	return e != nil && e.cut
 }
 
 // follow starts what the receiver's abilities need beside the lanes.
@@ -98,12 +108,7 @@ func (w *worker) revoke(r driver.Revocation) {
 	w.mu.Lock()
 	w.recallAllLocked()
 	t := &w.tenures
-	e := &ending{tenure: r.Tenure, done: r.Done}
-	t.list = append(t.list, e)
-	t.open++
-	if len(t.list) > maxEndedTenures {
-		t.forgetOld()
-	}
+	e := t.beginLocked(r)
 	untouched := 0
 	if w.seq != nil {
 		untouched = w.seq.endTenureLocked(r.Tenure)
@@ -118,6 +123,9 @@ func (w *worker) revoke(r driver.Revocation) {
 		}
 	}
 	e.left = w.countLocked(r.Tenure)
+	if e.timer != nil && (r.Lost || !r.Until.IsZero()) {
+		e.timer.Stop()
+	}
 	if r.Lost {
 		w.cutLocked(e)
 	} else if wait := time.Until(r.Until); !r.Until.IsZero() {
@@ -138,10 +146,49 @@ func (w *worker) revoke(r driver.Revocation) {
 	w.r.emit(&Revoked{Origin: w.r.origin, Untouched: untouched, InHand: inHand})
 }
 
+// beginLocked notes that a tenure ends. It may be told twice of one: that it is ending, and then that it is lost before its time.
+func (t *tenures) beginLocked(r driver.Revocation) *ending {
+	e := t.find(r.Tenure)
+	switch {
+	case e == nil:
+		e = &ending{tenure: r.Tenure, done: r.Done}
+		t.list = append(t.list, e)
+		t.open++
+		if len(t.list) > maxEndedTenures {
+			t.forgetOld()
+		}
+	case e.over:
+		e.over, e.done = false, r.Done
+		t.open++
+	default:
+		e.done = both(e.done, r.Done)
+	}
+	// Whatever of it is moving and was not sent is dropped before the rest is counted.
+	e.cut = e.cut || r.Lost
+	return e
+}
+
+// both is to call two functions, of which either may be nil.
+func both(f, g func()) func() {
+	if f == nil || g == nil {
+		if f == nil {
+			return g
+		}
+		return f
+	}
+	return func() {
+		f()
+		g()
+	}
+}
+
+// forgetOld forgets the older half of what is over.
 func (t *tenures) forgetOld() {
+	keep := len(t.list) - maxEndedTenures/2
+	i := 0
 	t.list = slices.DeleteFunc(t.list, func(e *ending) bool {
-		old := e.done == nil && e.left == 0 && len(t.list) > maxEndedTenures/2 && e != t.list[len(t.list)-1]
-		return old
+		i++
+		return e.over && i <= keep
 	})
 }
 
@@ -169,25 +216,45 @@ func (w *worker) takeOutLocked(tenure uint64, lost bool) int {
 		}
 	}
 	if lost {
-		for _, m := range w.movers {
-			if m != nil {
-				gone := m.dropLocked(tenure)
-				w.forgetLocked(gone)
-				n += gone
-			}
+		n += w.dropMovesLocked()
+	}
+	return n
+}
+
+// dropMovesLocked forgets what waits to be moved of tenures that were lost.
+func (w *worker) dropMovesLocked() int {
+	n := 0
+	for _, m := range w.movers {
+		if m != nil {
+			n += m.dropEndedLocked()
 		}
 	}
 	return n
 }
 
-// dropEndedLocked does the same for a buffer that came after the revocations.
+// dropEndedLocked takes what came of tenures that had ended before out of the buffer. Deliveries that come together are mostly of
+// one.
 func (w *worker) dropEndedLocked() {
-	for _, e := range w.tenures.list {
-		w.takeOutLocked(e.tenure, e.cut)
-		if !e.over { // else nobody waits for it
-			e.left = w.countLocked(e.tenure)
+	var e *ending
+	known, of := false, uint64(0)
+	w.buf = append(w.buf[:w.head], slices.DeleteFunc(w.buf[w.head:], func(d *driver.Delivery) bool {
+		if !known || d.Tenure != of {
+			known, e, of = true, w.tenures.find(d.Tenure), d.Tenure
 		}
-	}
+		switch {
+		case e == nil:
+			return false
+		case e.cut:
+			w.leases.removeLocked(d)
+			w.forgetLocked(1)
+		default:
+			w.settleLocked(driver.Settlement{Delivery: d})
+			if !e.over { // else nobody waits for it
+				e.left++
+			}
+		}
+		return true
+	})...)
 }
 
 // countLocked is how many unsettled deliveries of a tenure the worker has, wherever they are.
@@ -224,9 +291,10 @@ func (w *worker) countLocked(tenure uint64) int {
 	return n
 }
 
-// cutLocked ends the contexts of the handlers of a tenure.
+// cutLocked ends the contexts of the handlers of a tenure, and drops what was to be moved of it and was not sent.
 func (w *worker) cutLocked(e *ending) {
 	e.cut = true
+	w.dropMovesLocked()
 	for _, l := range w.lanes {
 		for _, d := range l.heldLocked() {
 			if d.Tenure == e.tenure {

@@ -97,7 +97,7 @@ type Revoker interface {
 	Revocations() <-chan Revocation
 }
 
-// A Revocation tells that a tenure ends.
+// A Revocation tells that a tenure ends. One that is ending may be told again, as lost before its time; Done of each is called.
 type Revocation struct {
 	Tenure uint64
 	// Until is when settlements of the tenure stop being applied; afterwards they are [ErrRevoked].
