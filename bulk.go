@@ -70,6 +70,7 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 	for len(b.held) < spec.batchSize && bytes < spec.batchBytes {
 		if w.stopped || w.intake.Err() != nil || w.r.paused.Load() {
 			for _, d := range b.held {
+				w.unsuspectLocked(d)
 				w.settleLocked(driver.Settlement{Delivery: d})
 			}
 			l.release()

@@ -253,18 +253,35 @@ func goroutineID() int64 {
 	return id
 }
 
-// stackOf is the stack of a goroutine, empty when it is gone.
-func stackOf(id int64) string {
+// mostStacks is how many stacks are looked for at once: where very many handlers hang, they hang alike.
+const mostStacks = 8
+
+// stacksOf are the stacks of the first few of some goroutines, without those that are gone. It stops the world once, however many
+// they are, and no lock is to be held meanwhile.
+func stacksOf(ids []int64) map[int64]string {
 	const most = 1 << 20
+	ids = ids[:min(len(ids), mostStacks)]
+	if len(ids) == 0 {
+		return nil
+	}
+	heads := make(map[int64][]byte, len(ids))
+	for _, id := range ids {
+		heads[id] = []byte("goroutine " + strconv.FormatInt(id, 10) + " [")
+	}
+	stacks := make(map[int64]string, len(ids))
 	buf := make([]byte, most)
-	head := []byte("goroutine " + strconv.FormatInt(id, 10) + " [")
 	for block := range bytes.SplitSeq(buf[:runtime.Stack(buf, true)], []byte("\n\n")) {
-		if bytes.HasPrefix(block, head) {
-			return string(block)
+		for id, head := range heads {
+			if bytes.HasPrefix(block, head) {
+				stacks[id] = string(block)
+			}
 		}
 	}
-	return ""
+	return stacks
 }
+
+// stackOf is the stack of a goroutine, empty when it is gone.
+func stackOf(id int64) string { return stacksOf([]int64{id})[id] }
 
 // lose ends the context of a handler whose delivery was revoked. The worker's lock is held.
 func (l *lane) lose() {

@@ -8,6 +8,7 @@ import "github.com/wherryhq/wherry/driver"
 func (s *sequencer) endTenureLocked(tenure uint64) int {
 	count := 0
 	of := func(d *driver.Delivery) bool { return d.Tenure == tenure }
+	s.unreadyAllLocked(of)
 	s.eachLocked(func(n *seqNode) { count += s.loseLocked(n, of) })
 	s.rouseLocked()
 	return count
@@ -60,6 +61,21 @@ func (s *sequencer) cutLocked(k *sequenceKey, lost func(d *driver.Delivery) bool
 		s.crowded--
 	}
 	return count
+}
+
+// unreadyAllLocked takes the keys whose first is lost out of the ready ones, all in one pass.
+func (s *sequencer) unreadyAllLocked(lost func(d *driver.Delivery) bool) {
+	rest := s.first
+	s.first, s.last, s.ready = nil, nil, 0
+	for rest != nil {
+		n := rest
+		rest = n.Value.after
+		if lost(n.Value.head) {
+			n.Value.state, n.Value.after = keyNew, nil
+		} else {
+			s.readyLocked(n)
+		}
+	}
 }
 
 // unreadyLocked takes a key out of the ready ones.

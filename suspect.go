@@ -133,7 +133,14 @@ func (w *worker) nextIsSuspectLocked() bool {
 
 // survivedLocked notes that a lane is done with what it had in hand.
 func (w *worker) survivedLocked(l *lane) {
-	if w.suspect != nil && slices.Contains(l.heldLocked(), w.suspect) {
+	if slices.Contains(l.heldLocked(), w.suspect) {
+		w.unsuspectLocked(w.suspect)
+	}
+}
+
+// unsuspectLocked notes that this worker has d no more. A suspect that left without a handler call killed nobody either.
+func (w *worker) unsuspectLocked(d *driver.Delivery) {
+	if d != nil && w.suspect == d {
 		w.suspect = nil
 		w.r.fleet.quarantine.leave(w)
 	}

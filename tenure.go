@@ -206,6 +206,7 @@ func (w *worker) takeOutLocked(tenure uint64, lost bool) int {
 		default:
 			w.settleLocked(driver.Settlement{Delivery: d})
 		}
+		w.unsuspectLocked(d)
 		n++
 		return true
 	}

@@ -194,14 +194,15 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 	return "work waits at the broker and none is delivered", "", ""
 }
 
-// reportOverruns tells of each handler that is past its timeout, once.
+// reportOverruns tells of each handler that is past its timeout, once. Of very many at once a few have their stacks.
 func (r *running) reportOverruns(now time.Time) {
 	timeout := r.c.spec.timeout
 	if timeout == never {
 		return
 	}
+	var over []*Overran
+	var goroutines []int64
 	for _, w := range r.crew.now() {
-		var over []*Overran
 		w.mu.Lock()
 		w.recallAllLocked()
 		for _, l := range w.lanes {
@@ -209,15 +210,17 @@ func (r *running) reportOverruns(now time.Time) {
 				continue
 			}
 			l.overran = true
-			e := &Overran{Origin: r.origin, Took: now.Sub(l.started.Time()), Stack: stackOf(l.goroutine)}
+			e := &Overran{Origin: r.origin, Took: now.Sub(l.started.Time())}
 			if held := l.heldLocked(); len(held) > 0 {
 				e.ID = held[0].ID.String()
 			}
-			over = append(over, e)
+			over, goroutines = append(over, e), append(goroutines, l.goroutine)
 		}
 		w.mu.Unlock()
-		for _, e := range over {
-			r.emit(e)
-		}
+	}
+	stacks := stacksOf(goroutines)
+	for i, e := range over {
+		e.Stack = stacks[goroutines[i]]
+		r.emit(e)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -60,6 +61,7 @@ type worker struct {
 	seen      uint64 // handled when the linger's timer was set
 	starved   bool   // nobody receives because the credit is used up
 	stopped   bool
+	ended     bool // told to stop, and not only by the end of its intake
 	done      bool // finished: nothing is flushed any more
 	late      bool // handlers were abandoned: outcomes that come now are too late
 	idle      []*lane
@@ -347,6 +349,7 @@ func (w *worker) roomLocked() bool {
 func (w *worker) dropBufferLocked() int {
 	n := 0
 	for d := w.popLocked(); d != nil; d = w.popLocked() {
+		w.unsuspectLocked(d)
 		w.settleLocked(driver.Settlement{Delivery: d})
 		n++
 	}
@@ -375,10 +378,10 @@ func (w *worker) stop() { w.end("stopping") }
 func (w *worker) end(why string) {
 	w.mu.Lock()
 	w.recallAllLocked()
-	stops := !w.stopped
-	w.stopped = true
+	first := !w.ended // which the intake's end may have come before
+	w.ended, w.stopped = true, true
 	n := w.dropBufferLocked()
-	if w.seq != nil && stops {
+	if w.seq != nil && first {
 		n = w.seq.stopLocked()
 	}
 	w.wakeAllLocked()
@@ -405,7 +408,7 @@ func (w *worker) abandon() (handlers, messages int) {
 	w.recallAllLocked()
 	w.late = true
 	var ids []string
-	var stack string
+	var goroutines []int64
 	for _, l := range w.lanes {
 		if !l.busyLocked() {
 			continue
@@ -415,13 +418,17 @@ func (w *worker) abandon() (handlers, messages int) {
 			messages++
 			ids = append(ids, d.ID.String())
 		}
-		if stack == "" {
-			stack = stackOf(l.goroutine)
-		}
+		goroutines = append(goroutines, l.goroutine)
 	}
 	w.mu.Unlock()
 	if handlers > 0 {
-		w.r.emit(&Abandoned{Origin: w.r.origin, IDs: ids, Stack: stack})
+		stacks := stacksOf(goroutines)
+		found := slices.IndexFunc(goroutines, func(id int64) bool { return stacks[id] != "" })
+		e := &Abandoned{Origin: w.r.origin, IDs: ids}
+		if found >= 0 {
+			e.Stack = stacks[goroutines[found]]
+		}
+		w.r.emit(e)
 	}
 	return handlers, messages
 }
