@@ -105,12 +105,28 @@ type MoveBlocked struct {
 	Next time.Duration
 }
 
-// SettleFailed is settlements that the broker refused. Those that Err says are revoked will come, or came, to another
-// consumer; others are tried again.
+// SettleFailed is settlements that the broker refused, and outcomes of handlers that returned after they were abandoned. Those that
+// Err says are revoked will come, or came, to another consumer; others are tried again.
 type SettleFailed struct {
 	Origin
 	Count int
 	Err   error
+}
+
+// ExtendFailed is deliveries whose leases could not be extended. Lost of them are lost: the contexts of their handlers have ended with
+// [ErrRevoked], and they come again. For the others it is tried again before their leases end.
+type ExtendFailed struct {
+	Origin
+	Count int
+	Lost  int
+	Err   error
+}
+
+// CloseFailed is a receiver or a sender that could not be closed in order. What was unsettled goes back to the broker when that
+// notices.
+type CloseFailed struct {
+	Origin
+	Err error
 }
 
 // Committed is a transaction that was committed.
@@ -185,7 +201,7 @@ type Overran struct {
 	Origin
 	ID    string
 	Took  time.Duration // so far
-	Stack string        // of the handler's goroutine, where it could be found
+	Stack string        // of the handler's goroutine, where it could be found; of eight at most that overrun at once
 }
 
 // Panicked is a handler that panicked. The message is retried.
@@ -246,6 +262,8 @@ func (e *Dropped) level() slog.Level      { return slog.LevelError }
 func (e *Released) level() slog.Level     { return slog.LevelDebug }
 func (e *MoveBlocked) level() slog.Level  { return slog.LevelWarn }
 func (e *SettleFailed) level() slog.Level { return slog.LevelWarn }
+func (e *ExtendFailed) level() slog.Level { return slog.LevelWarn }
+func (e *CloseFailed) level() slog.Level  { return slog.LevelWarn }
 func (e *Committed) level() slog.Level    { return slog.LevelDebug }
 func (e *CommitFailed) level() slog.Level { return slog.LevelWarn }
 func (e *BrokerAway) level() slog.Level   { return slog.LevelError }

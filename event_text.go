@@ -16,6 +16,8 @@ func (e *Dropped) text() string      { return "message dropped" }
 func (e *Released) text() string     { return "messages released" }
 func (e *MoveBlocked) text() string  { return "copy refused, original kept" }
 func (e *SettleFailed) text() string { return "settlement failed" }
+func (e *ExtendFailed) text() string { return "leases not extended" }
+func (e *CloseFailed) text() string  { return "not closed in order" }
 func (e *Committed) text() string    { return "transaction committed" }
 func (e *CommitFailed) text() string { return "transaction failed" }
 func (e *BrokerAway) text() string   { return "broker away" }
@@ -82,6 +84,12 @@ func (e *MoveBlocked) attrs() []slog.Attr {
 func (e *SettleFailed) attrs() []slog.Attr {
 	return errAttr([]slog.Attr{slog.Int("count", e.Count)}, e.Err)
 }
+
+func (e *ExtendFailed) attrs() []slog.Attr {
+	return errAttr([]slog.Attr{slog.Int("count", e.Count), slog.Int("lost", e.Lost)}, e.Err)
+}
+
+func (e *CloseFailed) attrs() []slog.Attr { return errAttr(nil, e.Err) }
 
 func (e *Committed) attrs() []slog.Attr {
 	return []slog.Attr{slog.Int("count", e.Count), slog.Int("sent", e.Sent)}

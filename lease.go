@@ -114,15 +114,19 @@ func (l *leases) extend() {
 		l.unlock()
 		return
 	}
-	lost := 0
+	failed, lost := 0, 0
 	for i, d := range ds {
-		if errors.Is(driver.EntryError(err, i), ErrRevoked) {
+		e := driver.EntryError(err, i)
+		if e != nil {
+			failed++
+		}
+		if errors.Is(e, ErrRevoked) {
 			l.w.loseOne(d)
 			lost++
 		}
 	}
 	l.unlock() // not before: a delivery that is settled may be used again, and is then another
-	l.w.r.emit(&SettleFailed{Origin: l.w.r.origin, Count: max(lost, 1), Err: err})
+	l.w.r.emit(&ExtendFailed{Origin: l.w.r.origin, Count: failed, Lost: lost, Err: err})
 }
 
 // loseOne forgets a delivery whose lease is gone: untouched, it is dropped; in hand, its handler's context ends, and its
@@ -131,6 +135,7 @@ func (w *worker) loseOne(d *driver.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.leases.removeLocked(d)
+	w.unsuspectLocked(d)
 	for i := w.head; i < len(w.buf); i++ {
 		if w.buf[i] == d {
 			w.buf = append(w.buf[:i], w.buf[i+1:]...)

@@ -273,7 +273,7 @@ func (r *running) close() {
 		}
 		for _, o := range []*outlet{r.retries, r.dead} {
 			if o != nil {
-				_ = o.close(ctx)
+				r.wasClosed(o.close(ctx))
 			}
 		}
 		r.closeOutputs(ctx)

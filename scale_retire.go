@@ -94,7 +94,12 @@ func (w *worker) moving() bool {
 func (r *running) closeReceiver(recv driver.Receiver) {
 	ctx, stop := context.WithTimeout(context.Background(), settleTimeout)
 	defer stop()
-	if err := recv.Close(ctx); err != nil && !errors.Is(err, ErrClosed) {
-		r.emit(&SettleFailed{Origin: r.origin, Err: err})
+	r.wasClosed(recv.Close(ctx))
+}
+
+// wasClosed tells of what could not be closed in order.
+func (r *running) wasClosed(err error) {
+	if err != nil && !errors.Is(err, ErrClosed) {
+		r.emit(&CloseFailed{Origin: r.origin, Err: err})
 	}
 }

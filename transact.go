@@ -142,7 +142,7 @@ func (r *running) closeOutputs(ctx context.Context) {
 	for _, core := range r.outputs {
 		core.closed.Store(true)
 		core.clock.close()
-		_ = core.out.close(ctx)
+		r.wasClosed(core.out.close(ctx))
 	}
 }
 

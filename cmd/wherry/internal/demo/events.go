@@ -86,6 +86,10 @@ func textOf(event wherry.Event) string {
 		return fmt.Sprintf("keeps %s: %v", ev.ID, ev.Err)
 	case *wherry.SettleFailed:
 		return fmt.Sprintf("could not settle %d: %v", ev.Count, ev.Err)
+	case *wherry.ExtendFailed:
+		return fmt.Sprintf("could not extend %d leases, %d lost: %v", ev.Count, ev.Lost, ev.Err)
+	case *wherry.HoldLost:
+		return fmt.Sprintf("cannot receive from %s: %v", ev.Hold, ev.Err)
 	case *wherry.Overran:
 		return fmt.Sprintf("is at %s for %v already", ev.ID, ev.Took.Round(100*time.Millisecond))
 	case *wherry.Panicked:
