@@ -3,6 +3,7 @@ package wherry
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,15 +155,17 @@ func TestTenureThatEndsDropsItsCopies(t *testing.T) {
 		w.leases.addLocked([]*driver.Delivery{d})
 		w.unsettled = 1
 		m.add(&move{d: d, out: m.out})
-		told := 0
-		w.revoke(driver.Revocation{Tenure: 7, Until: time.Now().Add(time.Minute), Done: func() { told++ }})
-		assert.Equal(t, told, 0)
+		var told atomic.Int64
+		w.revoke(driver.Revocation{Tenure: 7, Until: time.Now().Add(time.Minute), Done: func() { told.Add(1) }})
+		assert.Equal(t, told.Load(), 0)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, told, 1)
-		assert.Equal(t, w.unsettled, 0)
-		assert.Equal(t, len(w.leases.owned), 0)
+		assert.Equal(t, told.Load(), 1)
 		kept, _ := m.blocked()
 		assert.Equal(t, kept, 0)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		assert.Equal(t, w.unsettled, 0)
+		assert.Equal(t, len(w.leases.owned), 0)
 	})
 }
