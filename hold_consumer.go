@@ -60,7 +60,8 @@ func (h *holdConsumer) run(ctx context.Context) {
 	settling, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	h.settling = settling
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(h.r.c.spec.grace, end) })()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(h.r.c.spec.grace, end) })
+	defer stop()
 	var wg sync.WaitGroup
 	for class := range holdSteps {
 		wg.Go(func() { h.move(ctx, class) })
@@ -176,7 +177,7 @@ func (h *holdConsumer) blocked() (causes, details []string) {
 	defer h.mu.Unlock()
 	for class, l := range h.lost {
 		if l.err != nil {
-			causes = append(causes, fmt.Sprintf("cannot receive from %s", h.topic(class).Name))
+			causes = append(causes, "cannot receive from "+h.topic(class).Name)
 			details = append(details, errorText(l.err))
 		}
 	}
