@@ -215,12 +215,7 @@ func (m *mover) tryCall(batch []*move, next time.Duration) (late []*move) {
 	}
 	ctx, stop := context.WithTimeout(m.w.settleBase, settleTimeout)
 	defer stop()
-	var err error
-	if m.out == m.w.r.dead {
-		err = m.out.sender.Send(ctx, recs)
-	} else {
-		err = m.out.sendAt(ctx, recs)
-	}
+	err := m.out.sendOnce(ctx, recs)
 	var done []driver.Settlement
 	var keys []*seqNode
 	var stuck error

@@ -51,21 +51,55 @@ func fit(l driver.SendLimits, most, n int, size func(i int) int) int {
 	return taken
 }
 
-// sendAt sends records that become visible at their Due, never earlier.
+// sendOnce sends records now, or later where they are due later.
+func (o *outlet) sendOnce(ctx context.Context, recs []driver.Record) error {
+	for i := range recs {
+		if recs[i].Due != 0 {
+			return o.sendAt(ctx, recs)
+		}
+	}
+	return o.sender.Send(ctx, recs)
+}
+
+// atOnce is in place of a delay class for what goes to the outlet's own target.
+const atOnce = -1
+
+// route is the delay class whose hold topic a record goes to, or atOnce, and the record as it goes there.
+func (o *outlet) route(rec driver.Record, now time.Time) (class int, as driver.Record) {
+	if rec.Due == 0 {
+		return atOnce, rec
+	}
+	if o.holder == nil {
+		class, stay := holdHop(rec.Due.Time().Sub(now))
+		rec.Control.Hold = o.holdData(rec.Due, driver.StampOf(now.Add(stay)))
+		return class, rec
+	}
+	if longest := o.holder.MaxHold(); longest > 0 {
+		if horizon := driver.StampOf(now.Add(longest)); rec.Due > horizon {
+			// It comes back before it is due, as a message of this topic, and whoever receives it sends it on.
+			rec.Control.Hold = o.holdData(rec.Due, horizon)
+			rec.Due = horizon
+		}
+	}
+	return atOnce, rec
+}
+
+// targetOf is where records of a class go.
+func (o *outlet) targetOf(class int) driver.Target {
+	if class == atOnce {
+		return o.target
+	}
+	return driver.Target{Topic: holdTopic(o.target.Topic.Name, o.target.Group, class), Topology: o.target.Topology}
+}
+
+// sendAt sends records that become visible at their Due, never earlier. Those without one are visible at once.
 func (o *outlet) sendAt(ctx context.Context, recs []driver.Record) error {
 	if o.holder == nil {
 		return o.hold(ctx, recs)
 	}
-	longest := o.holder.MaxHold()
-	if longest > 0 {
-		horizon := driver.StampOf(time.Now().Add(longest))
-		for i := range recs {
-			if recs[i].Due > horizon {
-				// It comes back before it is due, as a message of this topic, and whoever receives it sends it on.
-				recs[i].Control.Hold = o.holdData(recs[i].Due, horizon)
-				recs[i].Due = horizon
-			}
-		}
+	now := time.Now()
+	for i := range recs {
+		_, recs[i] = o.route(recs[i], now)
 	}
 	return o.holder.SendAt(ctx, recs)
 }
@@ -79,25 +113,24 @@ func (o *outlet) holdData(due, hop driver.Stamp) *driver.HoldData {
 // hold sends records through the hold topics of their delay classes, those of one class together.
 func (o *outlet) hold(ctx context.Context, recs []driver.Record) error {
 	now := time.Now()
-	var batches [len(holdSteps)][]driver.Record
-	var places [len(holdSteps)][]int
-	for i, r := range recs {
-		class, stay := holdHop(r.Due.Time().Sub(now))
-		hop := driver.StampOf(now.Add(stay))
-		r.Control.Hold = o.holdData(r.Due, hop)
-		batches[class], places[class] = append(batches[class], r), append(places[class], i)
+	var batches [len(holdSteps) + 1][]driver.Record // the first is at once
+	var places [len(holdSteps) + 1][]int
+	for i := range recs {
+		class, rec := o.route(recs[i], now)
+		at := class - atOnce
+		batches[at], places[at] = append(batches[at], rec), append(places[at], i)
 	}
 	errs := make([]error, len(recs))
 	failed := false
-	for class, batch := range batches {
+	for at, batch := range batches {
 		if len(batch) == 0 {
 			continue
 		}
-		s, err := o.holdSender(ctx, class)
+		s, err := o.senderOf(ctx, at+atOnce)
 		if err == nil {
 			err = s.Send(ctx, batch)
 		}
-		for i, place := range places[class] {
+		for i, place := range places[at] {
 			errs[place] = driver.EntryError(err, i)
 			failed = failed || errs[place] != nil
 		}
@@ -111,24 +144,28 @@ func (o *outlet) hold(ctx context.Context, recs []driver.Record) error {
 // openHolds opens every hold topic, where the broker needs them.
 func (o *outlet) openHolds(ctx context.Context) error {
 	for class := range holdSteps {
-		if _, err := o.holdSender(ctx, class); err != nil {
+		if _, err := o.senderOf(ctx, class); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *outlet) holdSender(ctx context.Context, class int) (driver.Sender, error) {
+// senderOf is the sender to where records of a class go.
+func (o *outlet) senderOf(ctx context.Context, class int) (driver.Sender, error) {
+	if class == atOnce {
+		return o.sender, nil
+	}
 	o.mu.Lock()
 	s := o.holds[class]
 	o.mu.Unlock()
 	if s != nil {
 		return s, nil
 	}
-	t := holdTopic(o.target.Topic.Name, o.target.Group, class)
-	fresh, err := o.broker.OpenSender(ctx, driver.Target{Topic: t, Topology: o.target.Topology})
+	t := o.targetOf(class)
+	fresh, err := o.broker.OpenSender(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("%w: hold topic %s: %w", ErrNotSent, t.Name, err)
+		return nil, fmt.Errorf("%w: hold topic %s: %w", ErrNotSent, t.Topic.Name, err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

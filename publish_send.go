@@ -152,14 +152,7 @@ func (r *batchRun) err() error {
 // deliver sends records now, or later where they are due later. While the connection is away it tries those that
 // certainly were not sent again, under the same ids, until ctx ends.
 func (o *outlet) deliver(ctx context.Context, recs []driver.Record) error {
-	send := o.sender.Send
-	for i := range recs {
-		if recs[i].Due != 0 {
-			send = o.sendAt
-			break
-		}
-	}
-	return o.deliverAgain(ctx, recs, send, send(ctx, recs))
+	return o.deliverAgain(ctx, recs, o.sendOnce, o.sendOnce(ctx, recs))
 }
 
 // deliverAgain follows a delivery from its first result to its last.

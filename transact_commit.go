@@ -142,7 +142,8 @@ func (c *commit) collect() {
 }
 
 func (c *commit) add(i int, out *outlet, rec driver.Record) {
-	target, rec := out.later(rec)
+	class, rec := out.route(rec, time.Now())
+	target := out.targetOf(class)
 	b := slices.IndexFunc(c.batches, func(b txBatch) bool {
 		return b.target.Topic.Name == target.Topic.Name && b.target.Group == target.Group
 	})
@@ -216,26 +217,4 @@ func (c *commit) tell(err error, next time.Duration) {
 	if n := c.done(); n > 0 {
 		r.emit(&Committed{Origin: r.origin, Count: n, Sent: c.sent})
 	}
-}
-
-// later is where a record goes that is due later, and as what: to the outlet's own target where the broker can delay, and
-// elsewhere to a hold topic.
-func (o *outlet) later(rec driver.Record) (driver.Target, driver.Record) {
-	if rec.Due == 0 {
-		return o.target, rec
-	}
-	now := time.Now()
-	if o.holder == nil {
-		class, stay := holdHop(rec.Due.Time().Sub(now))
-		rec.Control.Hold = o.holdData(rec.Due, driver.StampOf(now.Add(stay)))
-		topic := holdTopic(o.target.Topic.Name, o.target.Group, class)
-		return driver.Target{Topic: topic, Topology: o.target.Topology}, rec
-	}
-	if longest := o.holder.MaxHold(); longest > 0 {
-		if horizon := driver.StampOf(now.Add(longest)); rec.Due > horizon {
-			rec.Control.Hold = o.holdData(rec.Due, horizon)
-			rec.Due = horizon
-		}
-	}
-	return o.target, rec
 }
