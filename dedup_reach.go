@@ -15,7 +15,7 @@ const (
 	DedupWithEffects
 )
 
-// UseDedup is [Use] and [UseBatch] for middleware that tells duplicates, with what [Explain] is to say of it. The reach is the
+// UseDedup is [UseBoth] for middleware that tells duplicates, with what [Explain] is to say of it. The reach is the
 // word of who wrote the middleware, which nobody can check: give [DedupWithEffects] only where neither the mark nor the effects
 // can be there without the other. Of several on one consumer the strongest counts. A nil middleware is an error at start of a
 // consumer of that shape, and [DedupNone] or an unknown reach of any.
@@ -26,23 +26,22 @@ const (
 // publishes is. The messages of a broadcast come to each reader, so that its marks have to be told apart by
 // [AnyMessage.Reader].
 func UseDedup(reach DedupReach, m Middleware, b BatchMiddleware) ConsumerOption {
-	return dedupOption{reach: reach, m: m, b: b}
+	return dedupOption{reach: reach, bothOption: bothOption{m: m, b: b}}
 }
 
 type dedupOption struct {
+	bothOption
 	reach DedupReach
-	m     Middleware
-	b     BatchMiddleware
 }
 
 func (o dedupOption) applyConsume(c *consumeSpec) {
 	o.note(c)
-	Use(o.m).applyConsume(c)
+	o.bothOption.applyConsume(c)
 }
 
 func (o dedupOption) applyBatch(c *consumeSpec) {
 	o.note(c)
-	UseBatch(o.b).applyBatch(c)
+	o.bothOption.applyBatch(c)
 }
 
 func (o dedupOption) note(c *consumeSpec) {

@@ -16,6 +16,7 @@ type encoding struct {
 	headers []driver.Header
 	id      driver.ID
 	delay   time.Duration
+	of      *driver.Delivery // the original, until it is encoded
 	ctx     lazyContext
 	seq     uint64 // the last number that was used of those it has, which end at last
 	last    uint64
@@ -75,7 +76,7 @@ func (c *publisherCore) undress(e *encoding) {
 		e.key = nil
 	}
 	clear(e.headers)
-	e.key, e.headers, e.id, e.delay, e.dressed = e.key[:0], e.headers[:0], driver.ID{}, 0, false
+	e.key, e.headers, e.id, e.delay, e.of, e.dressed = e.key[:0], e.headers[:0], driver.ID{}, 0, nil, false
 	e.rec[0] = c.blank()
 }
 
@@ -121,6 +122,9 @@ func (t *topicSpec[T]) encode(c *publisherCore, e *encoding, v *T, opts []Messag
 		r.ID.Seq = e.number(c)
 	}
 	r.Control.Published = c.clock.now()
+	if e.of != nil {
+		e.keepOf()
+	}
 	return nil
 }
 

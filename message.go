@@ -69,7 +69,7 @@ type AnyMessage interface {
 	// empty for messages that go to one of several consumers.
 	Reader() string
 
-	sealedMessage()
+	sealedMessage() *driver.Delivery
 }
 
 // message is the part of a message that does not depend on its type.
@@ -123,7 +123,7 @@ func (m *message) Consumer() *Consumer { return m.consumer }
 // empty for messages that go to one of several consumers.
 func (m *message) Reader() string { return m.reader }
 
-func (m *message) sealedMessage() {}
+func (m *message) sealedMessage() *driver.Delivery { return m.d }
 
 // attemptOf reads the attempt of a delivery; a foreign one is at its first.
 func attemptOf(d *driver.Delivery) int { return max(d.Control.Attempt, 1) }

@@ -1,6 +1,7 @@
 package wherry
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +18,7 @@ type MessageOption struct {
 	value string
 	bytes []byte
 	delay time.Duration
+	of    *driver.Delivery
 }
 
 type messageOptionKind uint8
@@ -27,6 +29,7 @@ const (
 	keyOption
 	idOption
 	delayOption
+	originalOption
 )
 
 // WithHeader adds a header. Repeated keys are kept in order. A key must not be empty, hold control characters or begin
@@ -44,6 +47,19 @@ func WithID(id string) MessageOption { return MessageOption{kind: idOption, name
 
 // WithDelay makes the message visible d from now, never earlier. Zero and less is at once.
 func WithDelay(d time.Duration) MessageOption { return MessageOption{kind: delayOption, delay: d} }
+
+// WithOriginal makes the message the same as m, wherever it is published: its id, its key, its headers, and when it was first
+// published are those of m, and so is its content type where its body has the same bytes. What m does not have, as a foreign message
+// may have no id, is as without the option. Options that come after it add headers and replace the rest. m is read by Publish, and
+// not kept; nil is an error. It is for bridges and for what passes messages on. [Publisher.PublishAll] refuses it as it refuses
+// [WithID].
+func WithOriginal(m AnyMessage) MessageOption {
+	o := MessageOption{kind: originalOption}
+	if m != nil {
+		o.of = m.sealedMessage()
+	}
+	return o
+}
 
 const maxIDLength = 256
 
@@ -65,8 +81,45 @@ func (o *MessageOption) apply(e *encoding) error {
 		e.id = driver.ID{Text: o.name}
 	case delayOption:
 		e.delay = max(o.delay, 0)
+	case originalOption:
+		return e.copyOf(o.of)
 	}
 	return nil
+}
+
+// copyOf gives e what belongs to a message that came in.
+func (e *encoding) copyOf(d *driver.Delivery) error {
+	if d == nil {
+		return errors.New("the original is nil")
+	}
+	for _, h := range d.Headers {
+		if err := checkHeader(h.Key, h.Value); err != nil {
+			return err
+		}
+	}
+	if id := d.ID.String(); len(id) > maxIDLength {
+		return fmt.Errorf("id of %d bytes, want at most %d", len(id), maxIDLength)
+	} else if id != "" {
+		e.id = driver.ID{Text: id}
+	}
+	if len(d.Key) > 0 {
+		e.key = append(e.key[:0], d.Key...)
+	}
+	e.headers = append(e.headers, d.Headers...)
+	e.of = d
+	return nil
+}
+
+// keepOf is what of the original depends on the body.
+func (e *encoding) keepOf() {
+	r := &e.rec[0]
+	if e.of.ContentType != "" && bytes.Equal(r.Body, e.of.Body) {
+		r.ContentType = e.of.ContentType
+	}
+	if p := e.of.Control.Published; p != 0 {
+		r.Control.Published = p
+	}
+	e.of = nil // which is not the encoding's to keep
 }
 
 // checkHeader says what is wrong with a user's header.

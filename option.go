@@ -259,6 +259,18 @@ func Use(m ...Middleware) ConsumeOption {
 	})
 }
 
+// UseBoth is [Use] for a consumer of single messages and [UseBatch] for one of batches, as one option: for a function that returns
+// a middleware of one's own for both, and for [Share]. A nil one is an error at start of a consumer of that shape.
+func UseBoth(m Middleware, b BatchMiddleware) ConsumerOption { return bothOption{m: m, b: b} }
+
+type bothOption struct {
+	m Middleware
+	b BatchMiddleware
+}
+
+func (o bothOption) applyConsume(c *consumeSpec) { Use(o.m).applyConsume(c) }
+func (o bothOption) applyBatch(c *consumeSpec)   { UseBatch(o.b).applyBatch(c) }
+
 // UseBatch adds middleware to a consumer of batches, by the rule of [Use].
 func UseBatch(m ...BatchMiddleware) BatchOption {
 	return batchOption(func(c *consumeSpec) {

@@ -18,7 +18,11 @@ func (c *publisherCore) send(ctx context.Context, e *encoding) error {
 	}
 	// The deadline costs nothing until the driver waits for it. The clock may be 2 ms behind, and the wait that much
 	// shorter.
-	e.ctx.base, e.ctx.deadline = ctx, e.rec[0].Control.Published.Add(c.spec.timeout) //nolint:fatcontext // It is no loop.
+	now := e.rec[0].Control.Published
+	if e.dressed { // it may be that of an original
+		now = c.clock.now()
+	}
+	e.ctx.base, e.ctx.deadline = ctx, now.Add(c.spec.timeout) //nolint:fatcontext // It is no loop.
 	var err error
 	if e.dressed {
 		err = c.out.deliver(&e.ctx, e.rec[:])

@@ -217,15 +217,16 @@ func (p *Publisher[T]) publish(ctx context.Context, v *T, opts []MessageOption) 
 // PublishAll publishes the values of vs in order, many in one call to the broker. Each value is encoded before the next is
 // asked for, so vs may use one variable for all. It returns nil when the broker has them all, else an error that wraps a
 // [*BatchError] with one entry per value that was asked for. When ctx ends it asks for no more. Two values of one key keep
-// their order: the later is not sent once the earlier failed. The options apply to each value, so that [WithID] would give
-// all of them one id.
+// their order: the later is not sent once the earlier failed. The options apply to each value; [WithID] and [WithOriginal], which would
+// give all of them one id, are refused: that error matches [ErrNotSent], is no BatchError, and nothing was asked for. vs must not be
+// nil.
 func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...MessageOption) error {
 	if p.topic == nil {
 		return errNoPublisher
 	}
 	for i := range opts {
-		if opts[i].kind == idOption {
-			return p.core.fail(fmt.Errorf("%w: WithID would give every message the same id", ErrNotSent))
+		if opts[i].kind == idOption || opts[i].kind == originalOption {
+			return p.core.fail(fmt.Errorf("%w: WithID and WithOriginal would give every message the same id", ErrNotSent))
 		}
 	}
 	r := batchRun{core: &p.core, most: p.core.chunk()}

@@ -36,7 +36,10 @@ func tenantNeededBatch(next wherry.BatchNext) wherry.BatchNext {
 	}
 }
 
-// A middleware of one's own stands between those of this package, for messages by Use and for batches by UseBatch.
+// NeedTenant is a middleware of one's own for both shapes of handler.
+func NeedTenant() wherry.ConsumerOption { return wherry.UseBoth(tenantNeeded, tenantNeededBatch) }
+
+// A middleware of one's own stands between those of this package, for messages and for batches.
 func Example() {
 	told := wherry.OnEvent(func(e wherry.Event) {
 		if e, ok := e.(*wherry.Handled); ok {
@@ -45,11 +48,11 @@ func Example() {
 	})
 	shop := newShop("order 1")
 	charge := func(context.Context, *wherry.Message[string]) wherry.Outcome { return wherry.Ack() }
-	untilEmpty(wherry.Consume(wherry.Queue(shop, orders), charge, told, wherry.Use(tenantNeeded)))
+	untilEmpty(wherry.Consume(wherry.Queue(shop, orders), charge, told, NeedTenant()))
 
 	shop = newShop("order 2")
 	store := func(context.Context, *wherry.MessageBatch[string]) wherry.Outcome { return wherry.Ack() }
-	untilEmpty(wherry.ConsumeBatch(wherry.Queue(shop, orders), store, told, wherry.UseBatch(tenantNeededBatch)))
+	untilEmpty(wherry.ConsumeBatch(wherry.Queue(shop, orders), store, told, NeedTenant()))
 	// Output:
 	// order 1: reject: the message names no tenant
 	// order 2: reject: the message names no tenant
