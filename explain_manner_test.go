@@ -1,7 +1,9 @@
 package wherry_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/codec"
@@ -50,4 +52,22 @@ func TestExplainAsksForTheManner(t *testing.T) {
 		}
 		assert.True(t, found, "it says what the broker takes back")
 	}
+}
+
+// What a retry waits at the most depends on how the broker delays, and is not said where that is not known.
+func TestExplainSaysAtLeastWhereTheBrokerIsMute(t *testing.T) {
+	t.Parallel()
+	c := wherry.Consume(wherry.Queue(mutePlain{}, texts("t")), ackText, wherry.RetryWith(wherry.RetryPolicy{
+		MaxAttempts: 3, Delays: []time.Duration{50 * time.Millisecond, time.Second},
+	}))
+	e := wherry.Explain(c)
+	plan := e.Consumers[0].Retries
+	assert.Equal(t, plan.Steps[0].Shortest, 50*time.Millisecond)
+	for _, s := range plan.Steps {
+		assert.Equal(t, s.Longest, 0)
+	}
+	assert.Equal(t, plan.Longest, 0)
+	text := e.String()
+	assert.True(t, strings.Contains(text, "after failure 1: at least 50ms\n"), text)
+	assert.True(t, strings.Contains(text, "in all at least 1.05s\n"), text)
 }

@@ -13,6 +13,7 @@ type RetryPlan struct {
 	// Steps are the waits, equal ones as one step. It is empty where nothing is tried again. Without an end the last is repeated.
 	Steps []RetryStep `json:"steps"`
 	// Shortest and Longest are all waits together, without what the handler takes and what the broker adds; 0 without an end.
+	// Longest is 0 too where it is not known.
 	Shortest time.Duration `json:"shortest_ns"`
 	Longest  time.Duration `json:"longest_ns"`
 	// Jitter is the share of a wait that is added at random at the most.
@@ -28,7 +29,9 @@ type RetryStep struct {
 	First    int           `json:"first"`
 	Last     int           `json:"last"`
 	Shortest time.Duration `json:"shortest_ns"`
-	Longest  time.Duration `json:"longest_ns"` // jitter and what the broker rounds up included
+	// Longest is with jitter and what the broker rounds up. It is 0 where that is not known before the consumer runs: a broker
+	// that cannot delay has hold topics, whose steps may be a good deal longer than the wait.
+	Longest time.Duration `json:"longest_ns"`
 	// Hops is how often the broker holds the copy one after another, where its longest hold is shorter than the wait.
 	Hops int `json:"hops,omitempty"`
 	// Via are the hold topics that the copy goes through at the shortest wait, where the broker cannot delay.
@@ -43,7 +46,7 @@ func (e *explainer) retries() RetryPlan {
 	plan := RetryPlan{
 		MaxAttempts: p.MaxAttempts, Steps: []RetryStep{}, Jitter: p.Jitter, ByError: p.ForError != nil, DeadLetters: e.deadLetters(),
 	}
-	most := p.MaxAttempts - 1
+	most, unknown := p.MaxAttempts-1, false
 	if e.blocks() {
 		plan.MaxAttempts, most = 0, max(most, 1)
 	}
@@ -57,10 +60,16 @@ func (e *explainer) retries() RetryPlan {
 		n := last - i + 1
 		plan.Shortest = saturated(plan.Shortest, step.Shortest, n)
 		plan.Longest = saturated(plan.Longest, step.Longest, n)
+		if step.Longest < step.Shortest {
+			unknown = true
+		}
 		i = last + 1
 	}
 	if e.blocks() {
 		plan.Shortest, plan.Longest = 0, 0
+	}
+	if unknown {
+		plan.Longest = 0
 	}
 	return plan
 }
@@ -89,7 +98,9 @@ func (e *explainer) step(p *RetryPolicy, first, last int) RetryStep {
 	}
 	s := RetryStep{First: first, Last: last, Shortest: shortest, Longest: jitteredMost(longest, p.Jitter)}
 	switch {
-	case e.known == KnownNot, e.source.manner.keeps():
+	case e.source.manner.keeps():
+	case e.known == KnownNot:
+		s.Longest = 0
 	case e.broker.Holds:
 		s.Shortest, s.Longest = roundedUp(s.Shortest, e.broker.Info.DelayGrain), roundedUp(s.Longest, e.broker.Info.DelayGrain)
 		if longest := e.broker.MaxHold; longest > 0 && s.Longest > longest {

@@ -129,10 +129,14 @@ func (s *RetryStep) text() string {
 	return b.String()
 }
 
+// between names two times, or the first where the second, which is not known, is 0.
 func between(a, b time.Duration) string {
 	a, b = a.Round(time.Millisecond), b.Round(time.Millisecond)
-	if a == b {
+	switch {
+	case a == b:
 		return a.String()
+	case b == 0:
+		return "at least " + a.String()
 	}
 	return fmt.Sprintf("%v to %v", a, b)
 }

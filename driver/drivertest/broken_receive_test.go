@@ -269,7 +269,7 @@ func TestBrokenReceivers(t *testing.T) {
 			want: []string{"queue/describe/true", "transact/describe"},
 		},
 		"counts too much": {
-			b:    broken{depth: func(d driver.Depth) driver.Depth { d.Ready++; return d }},
+			b: broken{depth: func(d driver.Depth) driver.Depth { d.Ready++; return d }},
 			want: []string{
 				"queue/settle/done", "queue/inspect/counts", "queue/inspect/held", "queue/inspect/volatile", "group/inspect/groups",
 			},
