@@ -66,7 +66,7 @@ func TestFlawsOfSenders(t *testing.T) {
 		"leaves a Send that waits to its context": {
 			b: broken{send: flat(func(err error) error {
 				if errors.Is(err, driver.ErrClosed) {
-					time.Sleep(time.Second)
+					wait(nil, time.Second)
 				}
 				return err
 			})},
@@ -94,7 +94,7 @@ func TestFlawsOfReceivers(t *testing.T) {
 						if err := ctx.Err(); err != nil {
 							return dst, err
 						}
-						time.Sleep(time.Millisecond)
+						wait(nil, time.Millisecond)
 					}
 					n := len(dst)
 					dst, err := r.Receiver.Receive(ctx, dst[:n:n+1])

@@ -179,7 +179,7 @@ func TestFanOutOfAQueueBrokerIsFound(t *testing.T) {
 	}
 }
 
-// A queueBroker has queues and nothing else.
+// A queueBroker has queues, and says how much is in them.
 type queueBroker struct {
 	driver.Broker
 	b       *broken
@@ -189,6 +189,8 @@ type queueBroker struct {
 func (b *queueBroker) OpenQueue(ctx context.Context, s driver.Source) (driver.Receiver, error) {
 	return b.b.OpenQueue(ctx, s)
 }
+
+func (b *queueBroker) Depth(ctx context.Context, s driver.Source) (driver.Depth, error) { return b.b.Depth(ctx, s) }
 
 func (b *queueBroker) OpenSender(ctx context.Context, t driver.Target) (driver.Sender, error) {
 	if t.Topic.Fanout && b.refuses {

@@ -99,7 +99,7 @@ func TestFlawsOfReadiness(t *testing.T) {
 						if !errors.Is(err, driver.ErrDisconnected) {
 							return dst, err
 						}
-						time.Sleep(10 * time.Millisecond)
+						wait(nil, 10 * time.Millisecond)
 					}
 				},
 			},
@@ -116,7 +116,7 @@ func TestFlawsOfReadiness(t *testing.T) {
 						if !errors.Is(err, driver.ErrDisconnected) {
 							return dst, err
 						}
-						time.Sleep(10 * time.Millisecond)
+						wait(nil, 10 * time.Millisecond)
 					}
 				},
 			},
@@ -124,7 +124,7 @@ func TestFlawsOfReadiness(t *testing.T) {
 		},
 		"closes its senders after a linger": {
 			b: broken{closed: func(s *brokenSender, ctx context.Context) error {
-				time.Sleep(time.Second)
+				wait(nil, time.Second)
 				return s.Sender.Close(ctx)
 			}},
 			finds: []string{"queue/send/close-race"}, text: "does not wait out a linger",
@@ -141,7 +141,7 @@ func TestWaitingThatWaitsIsFound(t *testing.T) {
 	t.Parallel()
 	h := broken{
 		waiting: func(why string) string {
-			time.Sleep(500 * time.Millisecond)
+			wait(nil, 500 * time.Millisecond)
 			return why
 		},
 	}.quick()

@@ -43,3 +43,14 @@ func ExampleCase() {
 	fmt.Println(own.Applies([]drivertest.Ability{drivertest.Queue, drivertest.Group}))
 	// Output: true
 }
+
+// A broker in process that can be reached by foreign programs, and has nothing else to offer.
+func ExampleLacksInProcess() {
+	lacks := drivertest.LacksInProcess()
+	delete(lacks, drivertest.HookInject)
+	fmt.Println(lacks[drivertest.HookCut])
+	fmt.Println(lacks[drivertest.HookRestart])
+	// Output:
+	// the broker lives in this process: there is no connection to cut
+	// the broker lives in this process, and ends with it
+}

@@ -71,7 +71,7 @@ type Harness struct {
 
 	// Lacks gives, for the name of a hook or of a case, the reason why it is missing here. What it names is not run;
 	// the reason is logged, and counted in the summary. An entry for something that does not exist, or that the
-	// harness has after all, is an error.
+	// harness has after all, is an error. [LacksInProcess] is for a broker in process without switches for faults.
 	Lacks map[string]string
 }
 
