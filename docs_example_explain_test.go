@@ -20,7 +20,7 @@ func Example_docsExplain() {
 		var out strings.Builder
 		err := explained(ctx, args, &out)
 		first, rest, _ := strings.Cut(out.String(), "\n  source\n")
-		fmt.Println(err, first, len(rest) > 0)
+		fmt.Println(err, first, rest != "")
 	}
 	// Output:
 	// <nil> orders true

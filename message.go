@@ -41,7 +41,7 @@ func (m *Message[T]) Clone() *Message[T] {
 }
 
 // AnyMessage is a [Message] of any type, as middleware sees it. Only messages of this package implement it.
-type AnyMessage interface {
+type AnyMessage interface { //nolint:interfacebloat // It is what is to be read of a message, and is not implemented elsewhere.
 	// ID is the message's id for its whole life, copies included; empty for a foreign message without one. It formats
 	// the id and may allocate.
 	ID() string

@@ -141,6 +141,7 @@ func (c *consumeSpec) leaveOut(s *sourceSpec, own *consumeSpec) {
 		c.workers, c.workersSet, c.scale = own.workers, own.workersSet, own.scale
 	case transacted:
 		c.prefetch = own.prefetch
+	case competing, sequenced: // Every option fits.
 	}
 }
 

@@ -107,7 +107,7 @@ func TestWhatIsNoSettlementIsNoFailedOne(t *testing.T) {
 	t.Parallel()
 	w, _ := handWorker(t, nil)
 	var seen []Event
-	w.r.c.spec.events = []func(Event){func(e Event) { seen = append(seen, e) }}
+	w.r.events = []func(Event){func(e Event) { seen = append(seen, e) }}
 	w.leases = leases{w: w, every: time.Second, turn: make(chan struct{}, 1)}
 	w.leases.addLocked([]*driver.Delivery{{}, {}, {}})
 	w.unsettled = 3

@@ -31,7 +31,7 @@ func (b *boundBroker) OpenQueue(ctx context.Context, s driver.Source) (driver.Re
 
 type boundReceiver struct {
 	driver.Receiver
-	opening context.Context //nolint:containedctx // That it is kept is the flaw.
+	opening context.Context
 }
 
 func (r *boundReceiver) Receive(ctx context.Context, dst []*driver.Delivery) ([]*driver.Delivery, error) {
@@ -52,7 +52,7 @@ func (b *boundSends) OpenSender(ctx context.Context, t driver.Target) (driver.Se
 
 type boundSender struct {
 	driver.Sender
-	opening context.Context //nolint:containedctx // That it is kept is the flaw.
+	opening context.Context
 }
 
 func (s *boundSender) Send(ctx context.Context, batch []driver.Record) error {
@@ -190,7 +190,9 @@ func (b *queueBroker) OpenQueue(ctx context.Context, s driver.Source) (driver.Re
 	return b.b.OpenQueue(ctx, s)
 }
 
-func (b *queueBroker) Depth(ctx context.Context, s driver.Source) (driver.Depth, error) { return b.b.Depth(ctx, s) }
+func (b *queueBroker) Depth(ctx context.Context, s driver.Source) (driver.Depth, error) {
+	return b.b.Depth(ctx, s)
+}
 
 func (b *queueBroker) OpenSender(ctx context.Context, t driver.Target) (driver.Sender, error) {
 	if t.Topic.Fanout && b.refuses {

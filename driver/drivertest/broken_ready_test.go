@@ -99,7 +99,7 @@ func TestFlawsOfReadiness(t *testing.T) {
 						if !errors.Is(err, driver.ErrDisconnected) {
 							return dst, err
 						}
-						wait(nil, 10 * time.Millisecond)
+						wait(nil, 10*time.Millisecond)
 					}
 				},
 			},
@@ -116,7 +116,7 @@ func TestFlawsOfReadiness(t *testing.T) {
 						if !errors.Is(err, driver.ErrDisconnected) {
 							return dst, err
 						}
-						wait(nil, 10 * time.Millisecond)
+						wait(nil, 10*time.Millisecond)
 					}
 				},
 			},
@@ -141,7 +141,7 @@ func TestWaitingThatWaitsIsFound(t *testing.T) {
 	t.Parallel()
 	h := broken{
 		waiting: func(why string) string {
-			wait(nil, 500 * time.Millisecond)
+			wait(nil, 500*time.Millisecond)
 			return why
 		},
 	}.quick()
