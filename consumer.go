@@ -32,6 +32,8 @@ const (
 
 	// never is a time limit that is off.
 	never = time.Duration(math.MaxInt64)
+	// unlimited is a number that is off.
+	unlimited = math.MaxInt
 )
 
 // A Consumer binds a source to a handler. It is made by [Consume] or [ConsumeBatch], does nothing until [Run], and may
@@ -170,6 +172,9 @@ func (c *consumeSpec) fill(s *sourceSpec) {
 	}
 	setDefault(&c.timeout, defaultTimeout)
 	setDefault(&c.stallAfter, defaultStall)
+	if s.topic.role == driver.DeadLetter {
+		setDefault(&c.maxDelivered, unlimited) // or looking at them would move them on
+	}
 	setDefault(&c.maxDelivered, defaultMaxDelivered)
 	if !c.drainSet {
 		c.drain = defaultDrain

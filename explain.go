@@ -299,7 +299,7 @@ func (e *explainer) limits() Limits {
 	if e.known != KnownNot && !e.broker.Info.HasCount {
 		l.MaxDelivered = 0
 	}
-	if e.blocks() {
+	if e.blocks() || s.maxDelivered == unlimited {
 		l.MaxDelivered = 0
 	}
 	if s.scale != nil && s.scale.most > l.Workers {

@@ -115,6 +115,8 @@ func (e *explainer) crashesOfLasting() {
 	e.crash(crashSettled, e.proven(factDone))
 	switch {
 	case e.known == KnownNot:
+	case info.HasCount && e.spec.maxDelivered == unlimited:
+		e.crash(crashAlways, said("It comes again without end: what is given up once is not given up for that (MaxDelivered). Recover what can be recovered."))
 	case info.HasCount:
 		to := "is dropped"
 		if e.deadLetters() != "" {

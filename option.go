@@ -177,8 +177,9 @@ func NoHandlerTimeout() ConsumerOption {
 }
 
 // MaxDelivered is the number of deliveries, by the broker's count, after which a message that never had an outcome goes
-// to the dead letters without a handler call, reason "abandoned". Default 20. It has no effect on brokers that do not
-// count.
+// to the dead letters without a handler call, reason "abandoned". Default 20, and for a consumer of dead letters none: some
+// brokers count what was only looked at and given back. It has no effect on brokers that do not count. An n of less than 1 is
+// an error at start.
 func MaxDelivered(n int) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) { c.maxDelivered = c.atLeastOne("max delivered", n) })
 }

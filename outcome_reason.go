@@ -31,6 +31,11 @@ const (
 	ReasonParked Reason = "parked"
 )
 
+// allReasons are those that there are.
+var allReasons = []Reason{
+	ReasonRejected, ReasonExhausted, ReasonUndecodable, ReasonTooLarge, ReasonAbandoned, ReasonDeferred, ReasonFollows, ReasonParked,
+}
+
 // refusal is why a delivery never reaches its handler; 0 is that it does.
 type refusal uint8
 

@@ -4,19 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/wherryhq/wherry/driver"
-)
-
-const (
-	redriveBatch = 64
-	// redriveIdle is how long a redrive waits for another dead letter before it takes the topic for empty.
-	redriveIdle = 500 * time.Millisecond
-	// redrivePatience is for how long none may come while the broker says that there are more.
-	redrivePatience = 10 * time.Second
-	// maxPassedOver is how many dead letters that were not asked for a redrive holds back at most.
-	maxPassedOver = 10_000
 )
 
 // Redriven says what a [Redrive] did.
@@ -25,60 +15,144 @@ type Redriven struct {
 	Passed int // looked at and left in the dead letters
 }
 
-// RedriveOption fits [Redrive].
+// RedriveOption fits [Redrive] and [PeekDeadLetters].
 type RedriveOption interface{ applyRedrive(s *redriveSpec) }
 
 type redriveSpec struct {
 	group   string
-	limit   int
+	limit   int // 0 is none
+	rate    int // a second; 0 is none
 	reasons map[Reason]bool
+	filters []func(DeadLetterInfo, AnyMessage) bool
 
 	topology driver.Topology
 	errs     []error
+}
+
+func (s *redriveSpec) failf(format string, args ...any) {
+	s.errs = append(s.errs, fmt.Errorf(format, args...))
+}
+
+// selective reports whether dead letters may be passed over that were asked for by nobody.
+func (s *redriveSpec) selective(t *topicCore) bool {
+	return s.reasons != nil || s.filters != nil || t.settings.deadLetterTo != ""
 }
 
 type redriveOption func(*redriveSpec)
 
 func (o redriveOption) applyRedrive(s *redriveSpec) { o(s) }
 
-// RedriveGroup redrives the dead letters of one group of a fan-out. A group that nobody knows has none to move.
-func RedriveGroup(g string) RedriveOption { return redriveOption(func(s *redriveSpec) { s.group = g }) }
+// RedriveGroup redrives the dead letters of one group of a fan-out. A group that nobody knows has none to move. An empty g is
+// none, which is right for a queue.
+func RedriveGroup(g string) RedriveOption {
+	return redriveOption(func(s *redriveSpec) {
+		if g != "" {
+			if err := checkName(g); err != nil {
+				s.failf("group: %w", err)
+			}
+		}
+		s.group = g
+	})
+}
 
-// RedriveLimit moves at most n dead letters.
+// RedriveLimit moves at most n dead letters. An n of less than 1 is an error at start.
 func RedriveLimit(n int) RedriveOption {
 	return redriveOption(func(s *redriveSpec) {
 		if n < 1 {
-			s.errs = append(s.errs, fmt.Errorf("limit is %d, want at least 1", n))
+			s.failf("limit is %d, want at least 1", n)
 		}
 		s.limit = n
 	})
 }
 
-// RedriveReason moves only the dead letters with one of these reasons.
+// RedriveRate moves at most n dead letters a second, evenly, so that what failed once is not run over by what comes back. It is
+// of this call: two redrives have a rate each. An n of less than 1 is an error at start. Without it a redrive is as fast as the
+// broker.
+func RedriveRate(n int) RedriveOption {
+	return redriveOption(func(s *redriveSpec) {
+		if n < 1 {
+			s.failf("rate is %d a second, want at least 1", n)
+		}
+		s.rate = n
+	})
+}
+
+// RedriveReason moves only the dead letters with one of these reasons. Given twice it is all of them. No reason, and one that
+// there is not, are errors at start. What was set aside of a key, by [Park] or [FailAll], is left where something before it is
+// left: see [Redrive].
 func RedriveReason(reasons ...Reason) RedriveOption {
 	return redriveOption(func(s *redriveSpec) {
+		if len(reasons) == 0 {
+			s.failf("no reason is given, and nothing would be moved: name one, or leave the option out")
+		}
 		if s.reasons == nil {
 			s.reasons = make(map[Reason]bool)
 		}
 		for _, r := range reasons {
+			if !slices.Contains(allReasons, r) {
+				s.failf("there is no reason %.64q: there are %q", string(r), allReasons)
+			}
 			s.reasons[r] = true
 		}
 	})
 }
 
+// RedriveIf moves only the dead letters for which f is true. It is asked once for each that the other options let pass, in
+// the order in which they come, by the goroutine that called [Redrive]. The message is valid until f returns, and has no
+// consumer. Of several functions all must be true. A nil f is an error at start.
+func RedriveIf(f func(dead DeadLetterInfo, m AnyMessage) bool) RedriveOption {
+	return redriveOption(func(s *redriveSpec) {
+		if f == nil {
+			s.failf("the function of RedriveIf is nil")
+			return
+		}
+		s.filters = append(s.filters, f)
+	})
+}
+
 // Redrive publishes the dead letters of t back to where they failed, with the id, key, headers and body that they had and
-// a fresh attempt count: to the topic, or for a group's (see [RedriveGroup]) to that group alone. What failed elsewhere, in
-// a dead-letter topic that is shared, is passed over. It ends when the dead-letter topic is empty, at the limit, or when ctx
-// ends. Each copy is confirmed before its dead letter is settled, so that a redrive that is cut short and run again loses
-// nothing, and may repeat what it had in hand.
-func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...RedriveOption) (Redriven, error) {
-	var spec redriveSpec
+// a fresh attempt count: to the topic, or for a group's (see [RedriveGroup]) to that group alone. Each copy is confirmed
+// before its dead letter is settled, so that a redrive that is cut short and run again loses nothing, and may repeat what it
+// had in hand. [PeekDeadLetters] shows what it would move.
+//
+// What was not asked for is passed over and stays: what has another reason, what failed elsewhere where the dead-letter topic
+// is shared, and what was given up again since the redrive began. A message that it moves and that fails once more is a
+// dead letter again and not moved a second time; one that fails for the first time meanwhile is moved too, unless that was
+// more than a minute after the beginning, by the clock of the consumer that gave it up. Up to eight redrives may be at work on
+// a topic at a time, and share its dead letters.
+//
+// Order: dead letters are moved in the order in which they come. One that was set aside behind another of its key, by [Park]
+// or [FailAll], is passed over where one of its key was passed over before it, and so is what comes after it of the key: what
+// is left of a key is always its end. Two redrives at a time do not keep that order.
+//
+// It ends when for half a second nothing has come but what was given up since it began, and the broker knows of no more; at the
+// limit; and when ctx ends, which is an error that matches ctx's cause. It also ends, with an error, when it has passed over
+// 10,000: behind them it sees nothing. Redriven counts what was done, also beside an error.
+func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...RedriveOption) (done Redriven, err error) {
+	topic, spec, err := redriveOf("redrive", b, t, opts)
+	if err != nil {
+		return Redriven{}, err
+	}
+	r := newRedrive(b, topic, spec)
+	defer func() { // also when a function of RedriveIf panics
+		err = r.end(ctx, "redrive", err)
+		done = r.result
+	}()
+	if err := r.open(ctx); err != nil {
+		return Redriven{}, err
+	}
+	return Redriven{}, r.run(ctx, r.move)
+}
+
+// redriveOf is what the options of an operation say, or all that is wrong with them.
+func redriveOf[T any](op string, b driver.Queuer, t TopicOf[T], opts []RedriveOption) (*topicCore, *redriveSpec, error) {
+	spec := &redriveSpec{}
 	for _, o := range opts {
 		if o == nil {
-			spec.errs = append(spec.errs, errors.New("a redrive option is nil"))
+			spec.failf("a redrive option is nil")
 			continue
 		}
-		o.applyRedrive(&spec)
+		o.applyRedrive(spec)
 	}
 	s := newSource(t, nil)
 	topic := s.spec.topic
@@ -92,172 +166,7 @@ func Redrive[T any](ctx context.Context, b driver.Queuer, t TopicOf[T], opts ...
 		s.spec.failf("the topic is a queue and has no groups")
 	}
 	if err := errors.Join(s.spec.err(), errors.Join(spec.errs...)); err != nil {
-		return Redriven{}, mistakes("redrive", topic.name, err)
+		return nil, nil, mistakes(op, topic.name, err)
 	}
-	r, err := openRedrive(ctx, b, topic, spec)
-	if err == nil {
-		err = r.run(ctx)
-	}
-	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-	defer stop()
-	err = errors.Join(err, r.close(closing))
-	if err != nil {
-		return r.result, &Error{Op: "redrive", Topic: topic.name, Err: err}
-	}
-	return r.result, nil
-}
-
-type redrive struct {
-	spec   redriveSpec
-	topic  string
-	b      driver.Queuer
-	source driver.Source
-	recv   *sideline
-	out    *outlet
-	passed []driver.Settlement // released at the end, or they would come again at once
-	result Redriven
-}
-
-func openRedrive(ctx context.Context, b driver.Queuer, t *topicCore, spec redriveSpec) (*redrive, error) {
-	r := &redrive{spec: spec, topic: t.name, b: b}
-	name := t.settings.deadLetterTo
-	if name == "" {
-		name = deadLetterName(t.name, spec.group)
-	}
-	var err error
-	r.out, err = openOutlet(ctx, b, driver.Target{Topic: t.driver(), Group: spec.group, Topology: spec.topology})
-	if err != nil {
-		return r, err
-	}
-	r.source = driver.Source{
-		Topics: []driver.Topic{{Name: name, Role: driver.DeadLetter}}, Prefetch: r.credit(t), Name: t.name + " redrive",
-		Topology: spec.topology,
-	}
-	recv, err := b.OpenQueue(ctx, r.source)
-	if err != nil {
-		return r, err
-	}
-	r.recv = newSideline(recv)
-	return r, nil
-}
-
-// credit is how many dead letters may be unsettled: those of a batch, and those that are passed over, where there may be any.
-func (r *redrive) credit(t *topicCore) int {
-	if r.spec.reasons == nil && t.settings.deadLetterTo == "" {
-		return redriveBatch
-	}
-	return maxPassedOver + redriveBatch
-}
-
-func (r *redrive) run(ctx context.Context) error {
-	dst := make([]*driver.Delivery, 0, redriveBatch)
-	last := time.Now()
-	for {
-		room := redriveBatch
-		if r.spec.limit > 0 {
-			room = min(room, r.spec.limit-r.result.Moved)
-		}
-		if room == 0 {
-			return nil
-		}
-		waiting, stop := context.WithTimeout(ctx, redriveIdle)
-		got, err := r.recv.Receive(waiting, dst[:0:room])
-		idle := waiting.Err() != nil && (err == nil || errors.Is(err, context.DeadlineExceeded))
-		stop()
-		if len(got) > 0 {
-			if err := r.move(ctx, got); err != nil {
-				return err
-			}
-			last = time.Now()
-			continue
-		}
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case !idle && err != nil:
-			return err
-		case idle:
-			switch n, why := r.left(ctx); {
-			case n <= 0:
-				return nil
-			case time.Since(last) >= redrivePatience:
-				return fmt.Errorf("%d more dead letters are there and have not come for %v%s", n, redrivePatience, why)
-			}
-		}
-	}
-}
-
-// left is how many dead letters are ready though none came, which a receiver that has just joined need not have, and why as the
-// receiver says it. It is 0 where the broker does not tell.
-func (r *redrive) left(ctx context.Context) (n int64, why string) {
-	d, err := depthOf(ctx, r.b, r.source)
-	if err != nil {
-		return 0, "" // what is wrong with the broker the receiver says
-	}
-	if w, ok := r.recv.Receiver.(driver.Waiter); ok {
-		if text := w.Waiting(); text != "" {
-			why = ": " + text
-		}
-	}
-	return d.Ready, why
-}
-
-// move sends what was asked for and settles what was confirmed.
-func (r *redrive) move(ctx context.Context, got []*driver.Delivery) error {
-	var recs []driver.Record
-	var done []driver.Settlement
-	for _, d := range got {
-		if !r.wants(deadLetterInfo(d)) {
-			r.passed = append(r.passed, driver.Settlement{Delivery: d})
-			r.result.Passed++
-			continue
-		}
-		rec := recordOf(d)
-		rec.Control = driver.Control{Published: d.Control.Published, Redriven: true}
-		recs = append(recs, rec)
-		done = append(done, driver.Settlement{Delivery: d, Verdict: driver.Done})
-	}
-	if len(r.passed) > maxPassedOver {
-		return fmt.Errorf("more than %d dead letters have other reasons; redrive those first", maxPassedOver)
-	}
-	if len(recs) == 0 {
-		return nil
-	}
-	sendErr := r.out.deliver(ctx, recs)
-	confirmed := done[:0]
-	for i, s := range done {
-		if driver.EntryError(sendErr, i) == nil {
-			confirmed = append(confirmed, s)
-		}
-	}
-	r.result.Moved += len(confirmed)
-	if len(confirmed) == 0 {
-		return sendErr
-	}
-	settling, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-	defer stop()
-	return errors.Join(sendErr, r.recv.Settle(settling, confirmed))
-}
-
-// wants reports whether a dead letter was asked for. Several topics and groups may share a dead-letter topic; one that says
-// nothing of itself belongs to whoever asks.
-func (r *redrive) wants(i DeadLetterInfo) bool {
-	if i.Topic != "" && (i.Topic != r.topic || i.Group != r.spec.group) {
-		return false
-	}
-	return r.spec.reasons == nil || r.spec.reasons[i.Reason]
-}
-
-func (r *redrive) close(ctx context.Context) error {
-	var errs []error
-	if r.recv != nil {
-		if len(r.passed) > 0 {
-			errs = append(errs, r.recv.Settle(ctx, r.passed))
-		}
-		errs = append(errs, r.recv.Close(ctx))
-	}
-	if r.out != nil {
-		errs = append(errs, r.out.close(ctx))
-	}
-	return errors.Join(errs...)
+	return topic, spec, nil
 }

@@ -17,7 +17,7 @@ type Control struct {
 	Redriven bool
 	// Hold is set while the message waits in a hold topic.
 	Hold *HoldData
-	// Failure is set once a handler call failed, and on every dead letter.
+	// Failure is set once a handler call failed, on every dead letter, and on what was redriven.
 	Failure *Failure
 }
 
@@ -56,4 +56,7 @@ type Failure struct {
 	LastAt    Stamp
 	Attempts  int // failed handler calls
 	Delivered int // the broker's count at the time; 0 unknown
+	// Redrives are the marks of the redrives that brought the message back, the latest last and dots between them. It is what
+	// the Failure of a redriven message has before it fails again.
+	Redrives string
 }

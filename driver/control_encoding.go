@@ -58,6 +58,7 @@ func (c *Control) Append(dst []byte) []byte {
 		e.number("t2", int64(f.LastAt))
 		e.count("fa", f.Attempts)
 		e.count("fd", f.Delivered)
+		e.text("fm", f.Redrives)
 	}
 	return e.dst
 }
@@ -183,6 +184,8 @@ func (p *parser) setFailure(k, v string) error {
 		err = natural(v, &p.f.Attempts)
 	case "fd":
 		err = natural(v, &p.f.Delivered)
+	case "fm":
+		p.f.Redrives, err = url.QueryUnescape(v)
 	default:
 		return nil
 	}

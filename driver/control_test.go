@@ -18,7 +18,7 @@ func full() driver.Control {
 		Hold: &driver.HoldData{Topic: "a.b", Group: "g", Fanout: true, Due: 5, Hop: 4},
 		Failure: &driver.Failure{
 			Topic: "a.b", Group: "g", Reason: "exhausted", First: "fi;rst=1&%", Last: "läst\n\x00", FirstAt: 1, LastAt: 2,
-			Attempts: 5, Delivered: 7,
+			Attempts: 5, Delivered: 7, Redrives: "MARK.OTHER",
 		},
 	}
 }

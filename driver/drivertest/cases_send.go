@@ -71,6 +71,7 @@ func fullControl() driver.Control {
 		Failure: &driver.Failure{
 			Topic: "where & when", Group: "g", Reason: "exhausted", First: "first: 100 %\r\n\x00\u2028 ",
 			Last: strings.Repeat("l\u00e4st;", 170), FirstAt: at(4), LastAt: at(5), Attempts: 3, Delivered: 9,
+			Redrives: "FIRST.SECOND",
 		},
 	}
 }
