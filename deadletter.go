@@ -44,7 +44,7 @@ type DeadLetterInfo struct {
 
 // DeadLetters is the topic of the dead letters of the queue t, itself a queue to be consumed like any other. What fails
 // there goes to dead letters of its own. The groups of a fan-out have topics of their own: see [GroupDeadLetters].
-// Those that share one topic, by [DeadLetterTo], have it here too.
+// Those that share one topic, by [DeadLetterTo], have it here too. Of the zero Topic it is the zero Topic.
 func DeadLetters[T any](t TopicOf[T]) Topic[DeadLetter[T]] {
 	out := deadLetters(t, "")
 	if out.spec != nil && t.topicOf().fanout && t.topicOf().settings.deadLetterTo == "" {
@@ -54,7 +54,7 @@ func DeadLetters[T any](t TopicOf[T]) Topic[DeadLetter[T]] {
 }
 
 // GroupDeadLetters is the topic of what the group g gave up of the fan-out t, to be consumed with [Queue]. That there is
-// such a group is not checked.
+// such a group is not checked. Of the zero Topic it is the zero Topic.
 func GroupDeadLetters[T any](t TopicOf[T], g string) Topic[DeadLetter[T]] {
 	out := deadLetters(t, g)
 	if out.spec == nil {

@@ -75,10 +75,8 @@ func Example_docsSettling() {
 		stop()
 		return wherry.Ack()
 	}
-	err = wherry.Run(ctx,
-		wherry.Consume(wherry.Queue(broker, topic), pay),
-		wherry.Consume(wherry.Queue(broker, wherry.DeadLetters(topic)), mourn))
-	if err != nil {
+	undertaker := wherry.Consume(wherry.Queue(broker, wherry.DeadLetters(topic)), mourn)
+	if err := wherry.Run(ctx, wherry.Consume(wherry.Queue(broker, topic), pay), undertaker); err != nil {
 		panic(err)
 	}
 	// Output: 1 rejected after 2 failed calls: card refused
@@ -93,4 +91,21 @@ func Example_docsRedrive() {
 		wherry.RedriveReason(wherry.ReasonExhausted), wherry.RedriveLimit(100))
 	fmt.Println(redriven.Moved, "moved,", redriven.Passed, "left there,", err)
 	// Output: 0 moved, 0 left there, <nil>
+}
+
+func Example_docsPeek() {
+	ctx := context.Background()
+	broker := mem.New(mem.Config{})
+	topic := wherry.NewTopic("payments", codec.JSON[payment]{})
+	show := func() error {
+		for m, err := range wherry.PeekDeadLetters(ctx, broker, topic, wherry.RedriveLimit(100)) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(m.ID(), m.Value.Reason, m.Value.LastError)
+		}
+		return nil
+	}
+	fmt.Println(show())
+	// Output: <nil>
 }

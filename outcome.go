@@ -61,7 +61,7 @@ func RetryAfter(d time.Duration, err error) Outcome {
 
 // Defer says that the message cannot be handled yet, without having failed: it comes again after d, never earlier, with
 // the same attempt number. A d of less than 100 ms is 100 ms, so that a message which is never ready leaves time for
-// others. A message that was deferred for 24 hours in all goes to the dead letters.
+// others. A defer that would make it more than 24 hours in all, be it the first, sends the message to the dead letters at once.
 func Defer(d time.Duration) Outcome { return Outcome{kind: KindDefer, delay: max(d, 0)} }
 
 // Reject says that trying again is pointless: the message goes to the dead letters at once, with err as its reason. A

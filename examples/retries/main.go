@@ -50,14 +50,13 @@ func run(ctx context.Context) error {
 		return err
 	}
 
-	// What is not settled stays where it is.
-	for m, err := range wherry.Pull(ctx, wherry.Queue(broker, wherry.DeadLetters(Payments))) {
+	// A look shows each of them once and moves nothing.
+	for m, err := range wherry.PeekDeadLetters(ctx, broker, Payments) {
 		if err != nil {
 			return err
 		}
 		letter := m.Value
 		fmt.Printf("dead letter: payment %d, %s: %s\n", letter.Value.ID, letter.Reason, letter.LastError)
-		break
 	}
 
 	g.cards["unknown"] = true
