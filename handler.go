@@ -9,8 +9,9 @@ import (
 )
 
 // A Handler handles one message at a time per lane and says what became of it. It is called from several goroutines when
-// the consumer has more than one worker or lane. ctx is valid until it returns; the message's memory too. A handler that
-// panics has its message retried.
+// the consumer has more than one worker or lane. ctx is valid until it returns; the message's memory too. A ctx that is used after
+// that may be the next message's: what outlives the handler derives its own (context.WithoutCancel) before the handler returns. A
+// handler that panics has its message retried.
 type Handler[T any] func(ctx context.Context, m *Message[T]) Outcome
 
 // Func makes a [Handler] of a plain function: nil acknowledges, an error marked by [Permanent] rejects, any other error
