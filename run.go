@@ -13,6 +13,17 @@ type Runner interface {
 	Run(ctx context.Context) error
 }
 
+// RunnerFunc is a function as a [Runner], for what is to run beside consumers: it goes on until its context ends.
+type RunnerFunc func(ctx context.Context) error
+
+// Run implements [Runner]. A nil RunnerFunc is an error.
+func (f RunnerFunc) Run(ctx context.Context) error {
+	if f == nil {
+		return &Error{Op: "run", Err: errors.New("the function is nil")}
+	}
+	return f(ctx)
+}
+
 // A Preparer is a [Runner] that can check and open everything first. The start that Prepare returns runs; called with a
 // context that has ended it stops at once and closes what was opened. [Run] calls it exactly once.
 type Preparer interface {
