@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +45,7 @@ type Consumer struct {
 	source  *sourceSpec
 	own     consumeSpec                 // what its own options set, without defaults
 	spec    consumeSpec                 // what it runs with; constant once it was placed
-	newLane func(as message) laneFunc   // of single messages
+	newLane func(c *Consumer) laneFunc  // of single messages
 	newBulk func(c *Consumer) batchFunc // of batches
 	home    atomic.Pointer[Router]      // that it is mounted in; nil is none
 
@@ -53,6 +55,7 @@ type Consumer struct {
 	left    *Router    // that it was taken out of last
 	opening bool       // Prepare is under way
 	running *running   // nil when not running
+	reader  string     // of a broadcast, another in each run; see AnyMessage.Reader
 	pauses  map[*pause]struct{}
 	last    Health // of the run before
 }
@@ -120,7 +123,7 @@ func Consume[T any](s Source[T], h Handler[T], opts ...ConsumeOption) *Consumer 
 	if c.source.manner == transacted {
 		bind = bindTransacted[T]
 	}
-	c.newLane = func(as message) laneFunc { return bind(s.topic, h, as, as.consumer.spec.middleware) }
+	c.newLane = func(c *Consumer) laneFunc { return bind(s.topic, h, c, c.spec.middleware) }
 	return c
 }
 
@@ -323,6 +326,9 @@ func (c *Consumer) open(ctx context.Context) (*running, error) {
 	c.opening = false
 	r.paused.Store(c.armPausesLocked() > 0)
 	c.running = r
+	if c.source.manner == broadcasting {
+		c.reader = strconv.FormatUint(rand.Uint64(), 36)
+	}
 	return r, nil
 }
 

@@ -42,8 +42,8 @@ func outcomeOf(err error) Outcome {
 type laneFunc func(l *lane, d *driver.Delivery) Outcome
 
 // bindHandler is where types end: what it returns no longer knows T, and the engine below it has no type parameters.
-func bindHandler[T any](t *topicSpec[T], h Handler[T], as message, chain []Middleware) laneFunc {
-	m := &Message[T]{codec: t.codec, message: as}
+func bindHandler[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Middleware) laneFunc {
+	m := &Message[T]{codec: t.codec, message: message{consumer: c}}
 	decode := decoderOf(t.codec)
 	if decode.whole == nil && len(chain) == 0 {
 		return bindDirect(m, h, decode.reuses)

@@ -47,7 +47,7 @@ func newLane(w *worker) *lane {
 	if c.newBulk != nil {
 		l.bulk = newBulk(l)
 	} else {
-		l.one = c.newLane(message{consumer: c, reader: w.reader})
+		l.one = c.newLane(c)
 	}
 	return l
 }

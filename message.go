@@ -27,7 +27,7 @@ func (m *Message[T]) Clone() *Message[T] {
 		Delivered: of.Delivered, ID: of.ID, ContentType: of.ContentType, Control: of.Control, Topic: of.Topic,
 		Key: slices.Clone(of.Key), Body: slices.Clone(of.Body), Headers: slices.Clone(of.Headers),
 	}
-	c := &Message[T]{Value: m.Value, codec: m.codec, message: message{d: &d, consumer: m.consumer, reader: m.reader}}
+	c := &Message[T]{Value: m.Value, codec: m.codec, message: message{d: &d, consumer: m.consumer}}
 	if codecReuses(m.codec) {
 		var fresh T
 		dec := decoderOf(m.codec)
@@ -41,7 +41,7 @@ func (m *Message[T]) Clone() *Message[T] {
 }
 
 // AnyMessage is a [Message] of any type, as middleware sees it. Only messages of this package implement it.
-type AnyMessage interface { //nolint:interfacebloat // It is what is to be read of a message, and is not implemented elsewhere.
+type AnyMessage interface { //nolint:interfacebloat // It is sealed: nobody else has to implement it.
 	// ID is the message's id for its whole life, copies included; empty for a foreign message without one. It formats
 	// the id and may allocate.
 	ID() string
@@ -65,7 +65,7 @@ type AnyMessage interface { //nolint:interfacebloat // It is what is to be read 
 	Published() time.Time
 	// Consumer is the consumer that handles it.
 	Consumer() *Consumer
-	// Reader names the reader of a broadcast that it came to: no other worker, run or process has one of that name. It is
+	// Reader names the reader of a broadcast that it came to: no other consumer, run or process has one of that name. It is
 	// empty for messages that go to one of several consumers.
 	Reader() string
 
@@ -76,7 +76,6 @@ type AnyMessage interface { //nolint:interfacebloat // It is what is to be read 
 type message struct {
 	d        *driver.Delivery
 	consumer *Consumer
-	reader   string
 }
 
 // ID returns the message's id for its whole life, copies included; empty for a foreign message without one. It formats
@@ -119,9 +118,17 @@ func (m *message) Published() time.Time { return m.d.Control.Published.Time() }
 // Consumer returns the consumer that handles the message.
 func (m *message) Consumer() *Consumer { return m.consumer }
 
-// Reader names the reader of a broadcast that the message came to: no other worker, run or process has one of that name. It is
+// Reader names the reader of a broadcast that the message came to: no other consumer, run or process has one of that name. It is
 // empty for messages that go to one of several consumers.
-func (m *message) Reader() string { return m.reader }
+func (m *message) Reader() string {
+	c := m.consumer
+	if c == nil || c.source.manner != broadcasting {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reader
+}
 
 func (m *message) sealedMessage() *driver.Delivery { return m.d }
 

@@ -82,7 +82,7 @@ func pull[T any](ctx context.Context, c *Consumer, t *topicSpec[T], yield func(*
 	defer r.close()
 	p := newPuller(ctx, r)
 	defer p.end()
-	m := &Message[T]{codec: t.codec, message: message{consumer: c, reader: p.w.reader}}
+	m := &Message[T]{codec: t.codec, message: message{consumer: c}}
 	decode := bindDecode(t.codec)
 	var s driver.Settlement
 	for {

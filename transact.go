@@ -150,7 +150,7 @@ func (r *running) closeOutputs(ctx context.Context) {
 type txKey struct{}
 
 // bindTransacted is bindHandler for handlers whose context leads to the transaction of their message.
-func bindTransacted[T any](t *topicSpec[T], h Handler[T], as message, chain []Middleware) laneFunc {
+func bindTransacted[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []Middleware) laneFunc {
 	var l *lane
 	var d *driver.Delivery
 	scoped := func(next Next) Next {
@@ -160,7 +160,7 @@ func bindTransacted[T any](t *topicSpec[T], h Handler[T], as message, chain []Mi
 			return s.finish(next(context.WithValue(ctx, txKey{}, s), m))
 		}
 	}
-	run := bindHandler(t, h, as, append([]Middleware{scoped}, chain...))
+	run := bindHandler(t, h, c, append([]Middleware{scoped}, chain...))
 	return func(lane *lane, of *driver.Delivery) Outcome {
 		l, d = lane, of
 		return run(lane, of)

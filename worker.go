@@ -3,10 +3,8 @@ package wherry
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -24,7 +22,6 @@ import (
 type worker struct {
 	r           *running
 	recv        driver.Receiver
-	reader      string // of a broadcast, see AnyMessage.Reader
 	info        driver.Info
 	credit      int
 	settleBatch int
@@ -90,9 +87,6 @@ func newWorker(r *running, recv driver.Receiver) *worker {
 	w.linger = w.info.SettleLinger
 	setDefault(&w.linger, time.Millisecond)
 	w.window = w.credit
-	if r.c.source.manner == broadcasting {
-		w.reader = strconv.FormatUint(rand.Uint64(), 36)
-	}
 	if r.c.source.manner.keeps() {
 		w.seq = newSequencer(w, r.c.source)
 	}
