@@ -26,6 +26,9 @@ func (w *worker) decide(l *lane, d *driver.Delivery, o Outcome) (driver.Settleme
 		// Another consumer has the message: a copy of ours would make two of it.
 		return driver.Settlement{Delivery: d}, nil
 	}
+	if w.tx.crowded(d) {
+		return driver.Settlement{Delivery: d}, nil
+	}
 	switch o.kind {
 	case KindReject:
 		return w.giveUp(d, reasonOf(o.err), o.err, attemptOf(d))

@@ -11,7 +11,7 @@ import (
 const (
 	defaultTxSize = 500
 	defaultTxAge  = time.Second
-	// mostTxBytes bounds what the handlers of one transaction may publish.
+	// mostTxBytes bounds what the handlers of one transaction may publish, together and each.
 	mostTxBytes = 64 << 20
 	// commitTimeout bounds a commit, which waits while a target is full.
 	commitTimeout = 30 * time.Second
@@ -160,7 +160,7 @@ func bindTransacted[T any](t *topicSpec[T], h Handler[T], c *Consumer, chain []M
 			return s.finish(next(context.WithValue(ctx, txKey{}, s), m))
 		}
 	}
-	run := bindHandler(t, h, c, append([]Middleware{scoped}, chain...))
+	run := bindHandler(t, innermost(h), c, append([]Middleware{scoped}, chain...))
 	return func(lane *lane, of *driver.Delivery) Outcome {
 		l, d = lane, of
 		return run(lane, of)

@@ -83,9 +83,13 @@ type commit struct {
 	sent      int
 }
 
-// nextSize is how many messages the next transaction may take: no more than were handled in time, or twice as many again.
+// nextSize is how many messages the next transaction may take: no more than were handled in time, or twice as many again. Of
+// one that was full it is no more than had room, were that fewer than there are lanes: in the end one message is alone.
 func (c *commit) nextSize(size int) int {
 	spec := c.t.spec
+	if c.open.full {
+		return min(max(c.done(), 1), spec.size)
+	}
 	if !c.open.aged {
 		return twice(size, spec.size)
 	}

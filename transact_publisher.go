@@ -52,8 +52,10 @@ func NewTxPublisher[T any](t TopicOf[T], opts ...TxPublishOption) *TxPublisher[T
 // that the caller does makes v visible before.
 //
 // Its error always matches [ErrNotSent]: there is no transaction in ctx, its handler has returned, its consumer does not name
-// the publisher, the message is over a limit ([ErrTooLarge]), or the handlers of the transaction have published 64 MiB
-// ([ErrFull]). v is not kept and may be changed afterwards; it must not be nil.
+// the publisher, the message is over a limit ([ErrTooLarge]), or more than 64 MiB would be published ([ErrFull]). The latter
+// is a failure of a handler that alone publishes more than that. Where the handlers of the transaction do so together, a
+// message that is not acknowledged for it is released, which costs no attempt, and comes again in a smaller transaction. v is
+// not kept and may be changed afterwards; it must not be nil.
 func (p *TxPublisher[T]) Publish(ctx context.Context, v *T, opts ...MessageOption) error {
 	if p == nil || p.topic == nil {
 		return &Error{Op: "publish", Err: fmt.Errorf("%w: the publisher is nil or the zero value; make one with NewTxPublisher", ErrNotSent)}
@@ -131,9 +133,10 @@ type txScope struct {
 	tx *openTx
 	d  *driver.Delivery
 
-	mu   sync.Mutex // guards the fields below
-	over bool       // the handler returned
-	out  []txRecord
+	mu    sync.Mutex // guards the fields below
+	over  bool       // the handler returned
+	out   []txRecord
+	bytes int64 // of those
 }
 
 // txRecord is a message that was encoded, by the publisher that it goes back to.
@@ -152,16 +155,75 @@ func (t *txReceiver) scope(d *driver.Delivery) *txScope {
 // add notes a message that the handler published.
 func (s *txScope) add(core *publisherCore, e *encoding) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.over || s.tx == nil {
+		s.mu.Unlock()
 		return errTxReturned
 	}
-	if size := int64(e.rec[0].Size()); s.tx.bytes.Add(size) > mostTxBytes {
+	size := int64(e.rec[0].Size())
+	if s.bytes+size > mostTxBytes {
+		s.mu.Unlock()
+		return fmt.Errorf("%w: a handler may publish %d MiB in a transaction", ErrFull, mostTxBytes>>20)
+	}
+	if s.tx.bytes.Add(size) > mostTxBytes {
 		s.tx.bytes.Add(-size)
-		return fmt.Errorf("%w: the handlers of the transaction have published %d MiB", ErrFull, mostTxBytes>>20)
+		s.mu.Unlock()
+		s.t.crowd(s.tx, s.d)
+		return fmt.Errorf("%w: the handlers of the transaction have published %d MiB; the message comes again in a later one",
+			ErrFull, mostTxBytes>>20)
 	}
 	s.out = append(s.out, txRecord{core, e})
+	s.bytes += size
+	s.mu.Unlock()
 	return nil
+}
+
+// innermost stands around the handler alone: what it published in a call that it did not acknowledge is dropped, whatever a
+// middleware makes of that, which may call it again.
+func innermost[T any](h Handler[T]) Handler[T] {
+	return func(ctx context.Context, m *Message[T]) Outcome {
+		s, ok := ctx.Value(txKey{}).(*txScope)
+		if !ok {
+			return h(ctx, m)
+		}
+		mark, kept := s.mark(), false
+		defer func() {
+			if !kept { // it panicked, too
+				s.drop(mark)
+			}
+		}()
+		o := h(ctx, m)
+		kept = o.kind == KindAck
+		return o
+	}
+}
+
+// mark is where a call of the handler begins, for drop.
+func (s *txScope) mark() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.out)
+}
+
+// drop takes out what was published since mark, and gives its room to the other handlers of the transaction.
+func (s *txScope) drop(mark int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropLocked(mark)
+}
+
+func (s *txScope) dropLocked(mark int) {
+	if mark >= len(s.out) {
+		return
+	}
+	var size int64
+	for _, r := range s.out[mark:] {
+		size += int64(r.e.rec[0].Size())
+	}
+	s.bytes -= size
+	s.tx.bytes.Add(-size)
+	giveAll(s.out[mark:])
+	clear(s.out[mark:])
+	s.out = s.out[:mark]
 }
 
 // finish keeps what the handler published if it acknowledged its message. What was refused for good before is a failure of
@@ -187,8 +249,7 @@ func (s *txScope) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	giveAll(s.out)
-	s.out = nil
+	s.dropLocked(0)
 }
 
 func giveAll(rs []txRecord) {

@@ -61,6 +61,7 @@ type openTx struct {
 	doomed error // why it must not be committed
 	ending bool  // all is answered for: it is being committed or aborted
 	aged   bool  // no further handler was called since it is old enough
+	full   bool  // or since its handlers have published all that they may together
 	over   chan struct{}
 	age    *time.Timer
 	renew  *time.Timer
@@ -77,6 +78,7 @@ type unit struct {
 	out      []txRecord // what its handler published
 	move     *move      // its copy, in place of that
 	delay    time.Duration
+	crowded  bool // what the others published left its handler no room
 }
 
 func newTxReceiver(r driver.TxReceiver, spec *txSpec) *txReceiver {
@@ -193,6 +195,33 @@ func (t *txReceiver) old(open *openTx) {
 	if is {
 		t.w.share("its transaction has been open for long enough")
 	}
+}
+
+// crowd notes that a handler could not publish since the others of its transaction have published so much. What no handler was
+// called for yet is given back, or each of them would find no room either.
+func (t *txReceiver) crowd(of *openTx, d *driver.Delivery) {
+	t.mu.Lock()
+	u := t.unitLocked(d)
+	is := u != nil && t.open == of
+	if is {
+		u.crowded, of.full = true, true
+	}
+	t.mu.Unlock()
+	if is {
+		t.w.share("its transaction is full")
+	}
+}
+
+// crowded reports whether a failure of this message's handler says nothing about the message: there was no room for what it
+// publishes. It is false of a nil receiver.
+func (t *txReceiver) crowded(d *driver.Delivery) bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	u := t.unitLocked(d)
+	return u != nil && u.crowded
 }
 
 // keep notes what the handler of a delivery published. It is false when its transaction is over.
