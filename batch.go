@@ -66,12 +66,21 @@ func (b *MessageBatch[T]) Skip(i int, o Outcome) {
 }
 
 // whole is next for a middleware that looks at the batch afterwards: what was skipped further in is there again, with the
-// outcome it was given.
+// outcome it was given. Where it calls next again, what was set in the call before is forgotten, for messages that are in the
+// batch still. With none left nothing further in is called.
 func (b *MessageBatch[T]) whole(next BatchNext) BatchNext {
 	var passed []int
+	var c batchCall
 	return func(ctx context.Context, ab AnyBatch) Outcome {
+		if len(b.live) == 0 {
+			return Ack() // each has an outcome of its own
+		}
+		c.begin(&b.batch, b.live)
 		passed = append(passed[:0], b.live...)
-		defer func() { b.live = append(b.live[:0], passed...) }()
+		defer func() {
+			b.live = append(b.live[:0], passed...)
+			c.until = b.sets
+		}()
 		return next(ctx, ab)
 	}
 }
@@ -106,16 +115,46 @@ type batch struct {
 	outcomes []Outcome
 	isSet    []bool
 	anySet   bool
+	setAt    []uint64 // when each was set, counted by sets
+	sets     uint64   // goes on from batch to batch
+	first    uint64   // what it was when this batch began
 }
 
-func (b *batch) set(at int, o Outcome) { b.outcomes[at], b.isSet[at], b.anySet = o, true, true }
+func (b *batch) set(at int, o Outcome) {
+	b.sets++
+	b.outcomes[at], b.isSet[at], b.setAt[at], b.anySet = o, true, b.sets, true
+}
+
+// A batchCall is what a middleware's call of next has set, so that the next call of the same batch begins as it did.
+type batchCall struct {
+	from, until uint64 // what was set after from, to until
+	outcomes    []Outcome
+	isSet       []bool
+	setAt       []uint64 // before it
+}
+
+func (c *batchCall) begin(b *batch, live []int) {
+	if c.until > b.first { // a call before set something in this batch
+		for _, at := range live {
+			if n := b.setAt[at]; n > c.from && n <= c.until {
+				b.outcomes[at], b.isSet[at], b.setAt[at] = c.outcomes[at], c.isSet[at], c.setAt[at]
+			}
+		}
+	}
+	c.from = b.sets
+	c.outcomes = append(c.outcomes[:0], b.outcomes...)
+	c.isSet = append(c.isSet[:0], b.isSet...)
+	c.setAt = append(c.setAt[:0], b.setAt...)
+}
 
 func (b *batch) reset(n int) {
 	b.outcomes = resize(b.outcomes, n)
 	b.isSet = resize(b.isSet, n)
-	b.anySet = false
+	b.setAt = resize(b.setAt, n)
+	b.anySet, b.first = false, b.sets
 	clear(b.outcomes)
 	clear(b.isSet)
+	clear(b.setAt)
 }
 
 // resize returns s with n elements, whatever they hold.
@@ -127,8 +166,8 @@ func resize[E any](s []E, n int) []E {
 }
 
 // batchFunc takes deliveries through decoding, middleware and handler. It returns an outcome for each, until the next call,
-// or nil and one for all. It calls panicked when the handler panics.
-type batchFunc func(ctx context.Context, ds []*driver.Delivery, panicked func(v any) error) (each []Outcome, all Outcome)
+// or nil and one for all. It calls the bulk's panicked when the handler panics.
+type batchFunc func(ctx context.Context, ds []*driver.Delivery, of *bulk) (each []Outcome, all Outcome)
 
 // bindBatch is to a [BatchHandler] what bindHandler is to a [Handler].
 func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []BatchMiddleware) batchFunc {
@@ -146,8 +185,9 @@ func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []B
 		}
 	}
 	decode := decoderOf(t.codec)
-	return func(ctx context.Context, ds []*driver.Delivery, panicked func(any) error) ([]Outcome, Outcome) {
+	return func(ctx context.Context, ds []*driver.Delivery, of *bulk) ([]Outcome, Outcome) {
 		b.reset(len(ds))
+		of.state = &b.batch
 		b.live = b.live[:0]
 		for len(b.messages) < len(ds) {
 			b.messages = append(b.messages, &Message[T]{codec: t.codec, message: message{consumer: c}})
@@ -157,7 +197,7 @@ func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []B
 		}
 		var rest Outcome
 		if len(b.live) > 0 {
-			rest = callBatch(ctx, next, b, panicked)
+			rest = callBatch(ctx, next, b, of.panicked)
 		}
 		if !b.anySet {
 			return nil, rest

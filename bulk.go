@@ -15,6 +15,8 @@ type bulk struct {
 	passed   []*driver.Delivery // of those, what may reach the handler, where something may not
 	calling  []*driver.Delivery // what the handler was called with
 	panicked func(v any) error
+	some     bool   // only passed were called with, and the others refused
+	state    *batch // what the handler set
 
 	// Used again for each batch.
 	outcomes    []Outcome
@@ -126,6 +128,7 @@ func (l *lane) handleBatch(batch []*driver.Delivery) (each []Outcome, all Outcom
 			return l.handlePassed(batch), Outcome{}
 		}
 	}
+	l.bulk.some = false
 	return l.callBatch(batch)
 }
 
@@ -134,13 +137,19 @@ func (l *lane) handlePassed(batch []*driver.Delivery) []Outcome {
 	b := l.bulk
 	b.outcomes = resize(b.outcomes, len(batch))
 	b.refused = resize(b.refused, len(batch))
-	b.passed = b.passed[:0]
+	b.passed, b.some = b.passed[:0], true
 	for i, d := range batch {
 		if b.refused[i] = refuse(l.spec, d); b.refused[i] == 0 {
 			b.passed = append(b.passed, d)
 		}
 	}
 	each, all := l.callBatch(b.passed)
+	return l.withRefused(batch, each, all)
+}
+
+// withRefused is the outcomes of a batch by those of what was passed on.
+func (l *lane) withRefused(batch []*driver.Delivery, each []Outcome, all Outcome) []Outcome {
+	b := l.bulk
 	at := 0
 	for i, d := range batch {
 		switch {
@@ -157,6 +166,23 @@ func (l *lane) handlePassed(batch []*driver.Delivery) []Outcome {
 	return b.outcomes
 }
 
+// unfinished is the outcomes of a batch whose handler ended its goroutine: what it had set stands, what it did not see is
+// refused as ever, and o is that of the rest.
+func (l *lane) unfinished(batch []*driver.Delivery, o Outcome) []Outcome {
+	b := l.bulk
+	each := make([]Outcome, len(b.calling))
+	for i := range each {
+		each[i] = o
+		if i < len(b.state.isSet) && b.state.isSet[i] {
+			each[i] = b.state.outcomes[i]
+		}
+	}
+	if b.some {
+		return l.withRefused(batch, each, o)
+	}
+	return each
+}
+
 // callBatch calls the handler for the messages that may reach it.
 func (l *lane) callBatch(ds []*driver.Delivery) (each []Outcome, all Outcome) {
 	if len(ds) == 0 {
@@ -164,7 +190,7 @@ func (l *lane) callBatch(ds []*driver.Delivery) (each []Outcome, all Outcome) {
 	}
 	b := l.bulk
 	b.calling = ds
-	each, all = b.run(l.ctx, ds, b.panicked)
+	each, all = b.run(l.ctx, ds, b)
 	l.ctx.end(ErrReturned)
 	return each, all
 }

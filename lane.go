@@ -195,7 +195,7 @@ func (l *lane) tell(d *driver.Delivery, o Outcome) {
 
 // broken is the settlement of a message whose handler panicked, or ended its goroutine as testing.T.FailNow does. v is
 // what was recovered; nil is the latter, and then this goroutine ends and another takes over the lane. Of a batch only the
-// latter comes here, and all of it is retried.
+// latter comes here, and what it had not set is retried.
 func (l *lane) broken(v any) driver.Settlement {
 	l.w.mu.Lock()
 	l.w.recallLocked(l)
@@ -207,7 +207,7 @@ func (l *lane) broken(v any) driver.Settlement {
 	l.ctx.end(ErrReturned)
 	o := l.outcomeOfPanic(v, held[0])
 	if l.bulk != nil {
-		l.settleBatch(held, nil, o)
+		l.settleBatch(held, l.unfinished(held, o), o)
 		return driver.Settlement{}
 	}
 	d := l.shownOf(held[0])
