@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -28,7 +29,7 @@ func PeekDeadLetters[T any](
 				s.failf("a rate does not fit a look, which moves nothing")
 			}
 		})
-		topic, spec, err := redriveOf(op, b, t, append(opts[:len(opts):len(opts)], rateless))
+		topic, spec, err := redriveOf(op, b, t, append(slices.Clip(opts), rateless))
 		if err != nil {
 			yield(nil, err)
 			return

@@ -252,7 +252,7 @@ func TestRedriveRefuses(t *testing.T) {
 	t.Parallel()
 	b := newMem(t)
 	for want, o := range map[string]wherry.RedriveOption{
-		`there is no reason "exhuasted": there are ["rejected" "exhausted"`: wherry.RedriveReason("exhuasted"),
+		`there is no reason "exhaust": there are ["rejected" "exhausted"`: wherry.RedriveReason("exhaust"),
 		"no reason is given":           wherry.RedriveReason(),
 		"limit is 0, want at least 1":  wherry.RedriveLimit(0),
 		"rate is 0 a second, want at":  wherry.RedriveRate(0),
