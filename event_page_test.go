@@ -17,6 +17,7 @@ import (
 // everyEvent has one of each type. A type that is missing here is found by the test below.
 var everyEvent = []Event{
 	&Started{}, &Stopped{}, &Handled{}, &Retried{}, &Deferred{}, &DeadLettered{}, &Dropped{}, &Released{}, &MoveBlocked{}, &SettleFailed{},
+	&ExtendFailed{}, &CloseFailed{}, &HoldLost{}, &HoldBack{},
 	&Committed{}, &CommitFailed{}, &BrokerAway{}, &BrokerBack{}, &Scaled{}, &WorkerLost{}, &WorkerBack{}, &Overran{}, &Panicked{}, &Stalled{},
 	&Recovered{}, &Paused{}, &Resumed{}, &Revoked{}, &Abandoned{},
 }
