@@ -286,12 +286,15 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 	if err != nil {
 		return nil, c.fail(err)
 	}
+	host := guestOf(ctx)
+	r.hosted = host != nil
 	r.fleet.join(r)
 	return func(ctx context.Context) error {
+		defer host.enter()()
 		err := r.run(ctx)
 		c.over(r)
 		if err != nil {
-			err = c.fail(err)
+			err = mistakes("consume", c.spec.name, err) // one that failed may have left something undone, too
 		}
 		r.emit(&Stopped{Origin: r.origin, Err: err})
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strconv"
 
 	"github.com/wherryhq/wherry/driver"
 	"github.com/wherryhq/wherry/internal/errtext"
@@ -149,32 +148,6 @@ func IsPermanent(err error) bool {
 	_, ok := errors.AsType[*permanentError](err)
 	return ok
 }
-
-// An AbandonedError is a Run that ended with work undone, or that may have: Handlers calls had not returned when drain and
-// grace were over, and Left messages were still in a broker that forgets them at exit.
-type AbandonedError struct {
-	Handlers int
-	Left     int
-	// Unknown is why the broker does not tell how many messages are left. Left is then what it does tell, and there may be
-	// more. It is nil where Left is all of them.
-	Unknown error
-}
-
-// Error names both numbers, and says where one is not known.
-func (e *AbandonedError) Error() string {
-	text := fmt.Sprintf("stopped with handlers still running: %d, messages left in the broker: ", e.Handlers)
-	switch {
-	case e.Unknown == nil:
-		return text + strconv.Itoa(e.Left)
-	case e.Left > 0:
-		return fmt.Sprintf("%s%d, and how many more is not known: %v", text, e.Left, e.Unknown)
-	default:
-		return fmt.Sprintf("%snot known: %v", text, e.Unknown)
-	}
-}
-
-// Unwrap returns Unknown.
-func (e *AbandonedError) Unwrap() error { return e.Unknown }
 
 // A timeoutError is a time limit of the engine's own that is over.
 type timeoutError string

@@ -92,7 +92,7 @@ func TestFault11RunReturnsAfterTheAnswerArrived(t *testing.T) {
 		began := time.Now()
 		r.mustEnd()
 		took := time.Since(began)
-		assert.True(t, took >= 2200*time.Millisecond && took < 2210*time.Millisecond, "Run returned after "+took.String())
+		assert.True(t, took >= 2200*time.Millisecond && took <= 2210*time.Millisecond, "Run returned after "+took.String())
 		b.Faults().Clear()
 		assert.Equal(t, s.left(t, b), 0)
 	})
@@ -125,7 +125,11 @@ func TestFault11EverythingLeftIsCounted(t *testing.T) {
 		assert.Equal(t, time.Since(began), 2*time.Second)
 		left, ok := errors.AsType[*wherry.AbandonedError](err)
 		assert.True(t, ok, fmt.Sprintf("%v is an AbandonedError", err))
-		assert.Equal(t, *left, want[s.name])
+		w := want[s.name]
+		if w.Left > 0 {
+			w.Topics = []string{s.topic.Name()}
+		}
+		assert.Equal(t, *left, w)
 		assert.Equal(t, s.left(t, b), 6)
 		close(release)
 		synctest.Wait()

@@ -10,21 +10,32 @@ import (
 	"github.com/wherryhq/wherry/driver"
 )
 
-// emptyPoll is how often a stopping fleet looks whether its broker is empty.
-const emptyPoll = 2 * time.Millisecond
+const (
+	// emptyPoll is how often a stopping fleet looks whether anything has changed, and asks its broker while it does.
+	emptyPoll = 2 * time.Millisecond
+	// emptyPause is the longest time between two questions. What waits for an hour must not be asked for all the time.
+	emptyPause = 50 * time.Millisecond
+	// emptyPart of the time in which nothing has changed is the time to the next question.
+	emptyPart = 20
+)
 
 // A fleet is the consumers of one Run. A broker that forgets at exit is emptied before they stop, and that takes all of
-// them: a handler of one publishes what another consumes.
+// them: a handler of one publishes what another consumes. What else publishes in that Run has to return before.
 type fleet struct {
 	quarantine quarantine
 
-	mu      sync.Mutex // guards the field below
+	mu      sync.Mutex // guards the fields below
 	members map[*running]struct{}
+	guests  map[*guest]struct{} // that have not returned
+	turns   uint64              // how often something became of a guest
+	left    []*leftover         // in brokers that forget, by the sources of consumers that have ended
 }
 
 type fleetKey struct{}
 
-func newFleet() *fleet { return &fleet{members: make(map[*running]struct{})} }
+func newFleet() *fleet {
+	return &fleet{members: make(map[*running]struct{}), guests: make(map[*guest]struct{})}
+}
 
 // withFleet returns a context whose consumers join f.
 func withFleet(ctx context.Context, f *fleet) context.Context {
@@ -68,25 +79,46 @@ func (f *fleet) now() []*running {
 func (f *fleet) empty(r *running, over <-chan struct{}) bool {
 	tick := time.NewTicker(emptyPoll)
 	defer tick.Stop()
+	var asked time.Time
+	changed, seen := time.Now(), uint64(0)
 	for {
-		if f.isEmpty() {
-			return true
+		now := time.Now()
+		if n := f.progress(r); n != seen {
+			changed, seen = now, n
+		}
+		if now.Sub(asked) >= min(now.Sub(changed)/emptyPart, emptyPause) {
+			asked = now
+			if f.isEmpty(r) {
+				return true
+			}
 		}
 		select {
 		case <-tick.C:
 		case <-over:
 			return false
 		case <-r.failed:
-			return true
+			return false
 		}
 	}
 }
 
-// isEmpty looks at every source twice, between two counts of handled messages. A source whose broker fails to answer is not
+// progress is a number that changes when a message was handled, or a guest has returned.
+func (f *fleet) progress(r *running) uint64 {
+	_, turns := f.company(r)
+	return handledBy(f.now()) + turns
+}
+
+// isEmpty reports whether nothing is left to wait for, of the consumer that asks. It looks at every source twice, between two counts of handled messages. A source whose broker fails to answer is not
 // taken for empty; one whose broker never tells is, since waiting would not help. A copy that was still on its way when its
 // handler was counted may have arrived, in the first look, at a source that was looked at already; the second look finds it.
 // A message that moves further meanwhile raises the count.
-func (f *fleet) isEmpty() bool {
+//
+// One that is stopped alone is looked at like all others: its handlers may publish what another consumes until they return.
+func (f *fleet) isEmpty(of *running) bool {
+	some, turns := f.company(of)
+	if some {
+		return false
+	}
 	members := f.now()
 	before := handledBy(members)
 	for range 2 {
@@ -94,12 +126,13 @@ func (f *fleet) isEmpty() bool {
 			if !r.volatile || r.isFailed() || r.paused.Load() {
 				continue
 			}
-			if n, err := r.left(); n > 0 || err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			if n, _, err := r.left(); n > 0 || err != nil && !errors.Is(err, errors.ErrUnsupported) {
 				return false
 			}
 		}
 	}
-	return handledBy(members) == before
+	_, now := f.company(of)
+	return now == turns && handledBy(members) == before
 }
 
 func handledBy(rs []*running) uint64 {
@@ -120,37 +153,6 @@ func (r *running) handled() uint64 {
 		w.mu.Unlock()
 	}
 	return n
-}
-
-// left is how much is left in the consumer's source. With an error it may be more, and the error says why that is not known;
-// it matches [errors.ErrUnsupported] where the broker never tells.
-func (r *running) left() (int, error) {
-	d, err := r.depth()
-	switch {
-	case errors.Is(err, ErrNoTopic):
-		return 0, nil
-	case err != nil:
-		return 0, err
-	case min(d.Ready, d.Held, d.InFlight) < 0:
-		err = fmt.Errorf("%T does not tell all that it holds: %w", r.c.source.broker, errors.ErrUnsupported)
-	}
-	return int(max(d.Ready, 0) + max(d.Held, 0) + max(d.InFlight, 0)), err
-}
-
-// leaves is what a stop leaves in a broker that forgets: the messages that nobody has in hand, and why that is not known.
-// emptied tells that the fleet saw it empty.
-func (r *running) leaves(emptied bool, inHand int) (int, error) {
-	if !r.volatile || r.alone {
-		return 0, nil
-	}
-	n, err := r.left()
-	if emptied {
-		n = 0
-		if !errors.Is(err, errors.ErrUnsupported) {
-			err = nil
-		}
-	}
-	return max(n-inHand, 0), err
 }
 
 // depth asks the broker what waits.

@@ -38,7 +38,7 @@ func TestFleetSeesCopyThatMoves(t *testing.T) {
 			source := &sourceSpec{broker: b, topic: &topicCore{name: name}}
 			f.join(&running{c: &Consumer{source: source}, volatile: true})
 		}
-		if f.isEmpty() {
+		if f.isEmpty(&running{}) {
 			t.Fatal("a fleet with a message is said to be empty")
 		}
 	}
@@ -66,7 +66,7 @@ func TestFleetWaitsForThoseThatAreToStart(t *testing.T) {
 	if err := p.Publish(t.Context(), &text); err != nil {
 		t.Fatal(err)
 	}
-	if f.isEmpty() {
+	if f.isEmpty(&running{}) {
 		t.Error("a fleet is said to be empty though one that is to start has a message")
 	}
 	ended, stop := context.WithCancel(t.Context())

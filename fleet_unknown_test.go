@@ -62,20 +62,20 @@ func TestFault25StopSaysWhatItDoesNotKnow(t *testing.T) {
 	}{
 		"no answer": {
 			answer: unanswered, delay: time.Minute, unknown: errAsked, took: drain,
-			text: "handlers still running: 0, messages left in the broker: not known: too many questions",
+			text: "stopped, and how many messages are left in orders is not known: too many questions",
 		},
-		"no answer while nothing waits": {answer: unanswered, unknown: errAsked, took: drain, text: "not known"},
-		"no answer in a pause":          {answer: unanswered, pause: true, delay: time.Minute, unknown: errAsked, text: "not known"},
+		"no answer while nothing waits": {answer: unanswered, unknown: errAsked, took: drain, text: "is not known"},
+		"no answer in a pause":          {answer: unanswered, pause: true, delay: time.Minute, unknown: errAsked, text: "is not known"},
 		"half of an answer": {
 			answer: func(d driver.Depth) (driver.Depth, error) {
 				return driver.Depth{Ready: 2, Held: -1, InFlight: d.InFlight}, nil
 			},
 			delay: time.Minute, left: 2, unknown: errors.ErrUnsupported, took: drain,
-			text: "messages left in the broker: 2, and how many more is not known: *wherry_test.doubtful does not tell all that it holds",
+			text: "stopped with 2 messages left in orders, and how many more is not known: *wherry_test.doubtful does not tell all that it holds",
 		},
 		"never an answer": {
 			silent: true, delay: time.Minute, unknown: errors.ErrUnsupported,
-			text: "not known: wherry_test.silent is not a driver.Inspector",
+			text: "is not known: wherry_test.silent is not a driver.Inspector",
 		},
 		"no such topic": {
 			answer: func(driver.Depth) (driver.Depth, error) { return driver.Depth{}, driver.ErrNoTopic },

@@ -63,6 +63,6 @@ func TestStopInAShortPauseSaysWhatIsLeft(t *testing.T) {
 		err := r.end()
 		var left *wherry.AbandonedError
 		assert.True(t, errors.As(err, &left), fmt.Sprint(err))
-		assert.Equal(t, *left, wherry.AbandonedError{Left: 2})
+		assert.Equal(t, *left, wherry.AbandonedError{Left: 2, Topics: []string{"orders"}})
 	})
 }

@@ -299,7 +299,7 @@ func (run *routerRun) over() error {
 	root.run = nil
 	run.end(nil)
 	slices.SortStableFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(errs...)
+	return joinEnds(errs...)
 }
 
 // fail is an error of a router, by its prefixes.

@@ -34,14 +34,22 @@ type Preparer interface {
 // together, and then none is started. It runs until ctx ends or one of them fails, which stops the others; then each
 // drains: nothing more is received, handlers in hand go on for up to their drain time with a live context, and everything
 // is settled and closed. Brokers and publishers stay open: they belong to who opened them. An in-process broker, which
-// forgets at exit what it holds, is emptied first, within the drain time.
+// forgets at exit what it holds, is emptied first, within the drain time. It counts as empty only when all runners that are
+// no consumers have returned: what one of them publishes before it returns is handled.
 //
-// Run returns nil after a clean stop. An [*AbandonedError] in its result counts what was left undone, or says that it is not known
-// what is. It installs no signal handler; signal.NotifyContext makes a context that ends at a signal.
+// Run returns nil after a clean stop. An [*AbandonedError] in its result counts what was left undone, by all of them together,
+// or says that it is not known what is. It installs no signal handler; signal.NotifyContext makes a context that ends at a
+// signal.
 func Run(ctx context.Context, rs ...Runner) error {
-	if ctx.Value(fleetKey{}) == nil {
-		ctx = withFleet(ctx, newFleet())
+	if ctx.Value(fleetKey{}) != nil {
+		return run(ctx, rs) // inside of a runner: whoever runs that one looks at what is left
 	}
+	f := newFleet()
+	err := run(withFleet(ctx, f), rs)
+	return joinEnds(err, f.late())
+}
+
+func run(ctx context.Context, rs []Runner) error {
 	starts, err := prepare(ctx, rs)
 	if errors.Is(err, errStoppedEarly) {
 		return nil // a clean stop, before anything began
@@ -67,7 +75,7 @@ func runAll(ctx context.Context, starts []func(context.Context) error) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return joinEnds(errs...)
 }
 
 // Join makes one runner of several, for whoever passes a part of a service around: [Run] prepares it with everything else,
@@ -81,7 +89,7 @@ func (rs joinedRunners) Run(ctx context.Context) error { return Run(ctx, rs...) 
 
 // Prepare implements [Preparer].
 func (rs joinedRunners) Prepare(ctx context.Context) (start func(context.Context) error, err error) {
-	starts, err := prepare(ctx, rs)
+	starts, err := prepare(withFleet(ctx, fleetOf(ctx)), rs)
 	if err != nil {
 		return nil, err
 	}
@@ -96,36 +104,75 @@ func prepare(ctx context.Context, rs []Runner) ([]func(context.Context) error, e
 	if len(rs) == 0 {
 		return nil, &Error{Op: "run", Err: errors.New("nothing to run")}
 	}
-	var starts, closes []func(context.Context) error
+	all := prepared{fleet: fleetOf(ctx)}
+	kept := false
+	defer func() {
+		if !kept { // a driver panicked, and nobody else knows of what was opened
+			all.close(ctx)
+		}
+	}()
 	var errs []error
 	for i, r := range rs {
 		if r == nil || r == Runner((*Consumer)(nil)) || r == Runner((*Router)(nil)) {
 			errs = append(errs, &Error{Op: "run", Err: fmt.Errorf("runner %d is nil", i+1)})
 			continue
 		}
-		p, ok := r.(Preparer)
-		if !ok {
-			starts = append(starts, r.Run)
-			continue
-		}
-		start, err := p.Prepare(ctx)
-		if err != nil {
+		if err := all.add(ctx, r); err != nil {
 			errs = append(errs, err)
-			continue
 		}
-		starts, closes = append(starts, start), append(closes, start)
 	}
+	kept = true
 	if len(errs) == 0 {
-		return starts, nil
+		return all.starts, nil
 	}
+	return nil, openingFailed(ctx, append(errs, all.close(ctx)...))
+}
+
+// prepared is runners that are ready to start.
+type prepared struct {
+	fleet  *fleet
+	starts []func(context.Context) error
+	closes []func(context.Context) error // of those that have opened something
+	guests []*guest
+}
+
+// add prepares one more.
+func (p *prepared) add(ctx context.Context, r Runner) error {
+	of := func(start func(context.Context) error) func(context.Context) error { return start }
+	switch r.(type) {
+	case *Consumer, *Router, joinedRunners: // the fleet knows of them, or of who is in them
+	default:
+		g := p.fleet.invite()
+		p.guests = append(p.guests, g)
+		ctx, of = g.inside(ctx), g.start
+	}
+	opens, ok := r.(Preparer)
+	if !ok {
+		p.starts = append(p.starts, of(r.Run))
+		return nil
+	}
+	start, err := opens.Prepare(ctx)
+	if err != nil {
+		return err
+	}
+	p.starts, p.closes = append(p.starts, of(start)), append(p.closes, start)
+	return nil
+}
+
+// close ends what is not to start, and returns what went wrong with that.
+func (p *prepared) close(ctx context.Context) []error {
 	ended, stop := context.WithCancelCause(ctx)
 	stop(errNotStarted)
-	for _, start := range closes {
+	var errs []error
+	for _, start := range p.closes {
 		if err := start(ended); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	return nil, openingFailed(ctx, errs)
+	for _, g := range p.guests {
+		g.leave()
+	}
+	return errs
 }
 
 // openingFailed is what a preparation returns that failed, by errs.

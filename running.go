@@ -40,6 +40,7 @@ type running struct {
 	volatile bool
 	told     driver.Description // by what is open
 	alone    bool               // it is stopped while its fleet goes on, which forgets nothing
+	hosted   bool               // by a guest of the fleet
 	paused   atomic.Bool
 	closed   atomic.Bool   // by the fleet's quarantine
 	draining atomic.Bool   // the handlers' context has ended
@@ -184,7 +185,7 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 		}
 	}()
 	paused := r.paused.Load() // and not waited for, though the pause may be over when that is asked again
-	emptied := !r.volatile || r.alone || r.isFailed() || r.fleet.empty(r, over)
+	emptied := !r.volatile || r.alone || !r.isFailed() && r.fleet.empty(r, over)
 	r.crew.freeze()
 	stopIntake()
 	for _, w := range r.crew.now() {
@@ -202,14 +203,18 @@ func (r *running) stop(stopIntake context.CancelFunc, endHand context.CancelCaus
 	for _, w := range r.crew.now() {
 		w.finish()
 	}
-	if r.isFailed() {
+	left, topics, unknown := r.leaves(emptied && !paused && !r.paused.Load(), messages)
+	undone := AbandonedError{Handlers: handlers, Left: left, Topics: topics, Unknown: unknown}
+	switch {
+	case undone.isZero() && r.isFailed():
 		return r.failure
+	case undone.isZero():
+		return nil
+	case r.isFailed():
+		return errors.Join(r.failure, &undone)
+	default:
+		return &undone
 	}
-	left, unknown := r.leaves(emptied && !paused && !r.paused.Load(), messages)
-	if handlers > 0 || left > 0 || unknown != nil {
-		return &AbandonedError{Handlers: handlers, Left: left, Unknown: unknown}
-	}
-	return nil
 }
 
 // wait waits for the lanes: for the drain time with a live context, for the grace after it ended. It returns the number

@@ -88,7 +88,7 @@ func TestPausedConsumerCountsWhatItLeaves(t *testing.T) {
 		synctest.Wait()
 		var left *wherry.AbandonedError
 		assert.True(t, errors.As(r.end(), &left), "what is left is an error")
-		assert.Equal(t, *left, wherry.AbandonedError{Left: 2})
+		assert.Equal(t, *left, wherry.AbandonedError{Left: 2, Topics: []string{"orders"}})
 		resume()
 	})
 }

@@ -127,8 +127,15 @@ func (s *sourceSpec) err() error {
 	return errors.Join(s.topic.err(), errors.Join(s.errs...))
 }
 
-// isNil reports a nil interface; a typed nil is the caller's to avoid, and fails when it is first called.
-func isNil(b driver.Broker) bool { return b == nil }
+// isNil reports a nil interface, and one that holds a nil pointer, as after a failed dial whose error was not looked at. It is for
+// declarations, which are made once.
+func isNil(b driver.Broker) bool {
+	if b == nil {
+		return true
+	}
+	v := reflect.ValueOf(b)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
 
 // Verify creates nothing at the broker: what is missing or differs is an error at start.
 func Verify() EndpointOption { return topologyOption(driver.Verify) }

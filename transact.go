@@ -3,6 +3,7 @@ package wherry
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/wherryhq/wherry/driver"
@@ -115,6 +116,10 @@ func Publishing(ps ...AnyTxPublisher) TxOption {
 			out := p.output()
 			if err := out.mistakes(); err != nil {
 				s.errs = append(s.errs, err)
+			}
+			if slices.ContainsFunc(s.tx.outputs, func(other txOutput) bool { return other.name() == out.name() }) {
+				s.failf("a publisher of the transactions is named twice")
+				continue
 			}
 			s.tx.outputs = append(s.tx.outputs, out)
 		}

@@ -449,6 +449,7 @@ func TestTransactedMistakes(t *testing.T) {
 	t.Parallel()
 	b := newMem(t)
 	fan := wherry.NewTopic("fan", codec.JSON[order]{}, wherry.Fanout("one"))
+	twice := wherry.NewTxPublisher(wherry.NewTopic("twice", codec.JSON[order]{}))
 	for want, c := range map[string]*wherry.Consumer{
 		"GroupTransacted":    wherry.Consume(wherry.Transacted(b, fan), ack),
 		"Transacted, or":     wherry.Consume(wherry.GroupTransacted(b, "one", orders), ack),
@@ -458,6 +459,7 @@ func TestTransactedMistakes(t *testing.T) {
 		"has no topic":       wherry.Consume(wherry.Transacted(b, orders, wherry.Publishing(&wherry.TxPublisher[order]{})), ack),
 		"publisher of the":   wherry.Consume(wherry.Transacted(b, orders, wherry.Publishing(nil)), ack),
 		"option is nil":      wherry.Consume(wherry.Transacted(b, orders, nil), ack),
+		"is named twice":     wherry.Consume(wherry.Transacted(b, orders, wherry.Publishing(twice), wherry.Publishing(twice)), ack),
 		"the broker is nil":  wherry.Consume(wherry.Transacted(nil, orders), ack),
 	} {
 		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

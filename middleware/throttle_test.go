@@ -178,7 +178,7 @@ func TestThrottleReleasesAtStop(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		defer stop()
 		left := wherry.Run(ctx, c)
-		assert.Equal(t, left.Error(), "wherry: consume orders: stopped with handlers still running: 0, messages left in the broker: 2")
+		assert.Equal(t, left.Error(), "wherry: consume orders: stopped with 2 messages left in orders")
 		assert.Equal(t, r.log.take(), []string{"a 0s"})
 		assert.Equal(t, r.sinceStart(), 6*time.Second)
 	})

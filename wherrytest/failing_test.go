@@ -191,7 +191,7 @@ func TestAbandonedHandlersFailTheTest(t *testing.T) {
 				}))
 			in.Publish(order{ID: 1})
 			<-began
-			if err := tt.Stop(); err == nil || !strings.Contains(err.Error(), "handlers still running: 1") {
+			if err := tt.Stop(); err == nil || !strings.Contains(err.Error(), "1 handler still running") {
 				tb.Errorf("got %v, want one handler abandoned", err)
 			}
 		})
