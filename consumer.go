@@ -290,7 +290,8 @@ func (c *Consumer) Prepare(ctx context.Context) (start func(context.Context) err
 	r.hosted = host != nil
 	r.fleet.join(r)
 	return func(ctx context.Context) error {
-		defer host.enter()()
+		leave := host.enter()
+		defer leave()
 		err := r.run(ctx)
 		c.over(r)
 		if err != nil {
