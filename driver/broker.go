@@ -9,7 +9,9 @@ import (
 // All methods may be called concurrently. It belongs to whoever dialled it; the engine never closes it.
 type Broker interface {
 	// OpenSender prepares to send to one target, declaring or verifying what it needs by the target's topology.
-	// Every sender is closed by its opener. The context bounds the opening only.
+	// Every sender is closed by its opener. The context bounds the opening only: what was opened works after it has ended.
+	// A target that the broker has no place for is refused and not read as another: a Group of a topic that is no fan-out, and
+	// a fan-out where no method of the broker receives from one.
 	OpenSender(ctx context.Context, t Target) (Sender, error)
 
 	// Close ends the connection and everything opened from it. It may be called more than once, from any goroutine;
@@ -20,15 +22,17 @@ type Broker interface {
 // A Queuer delivers each record of a topic to one of its consumers.
 type Queuer interface {
 	Broker
-	// OpenQueue opens one competing consumer. The source's Group is empty. The context bounds the opening only.
+	// OpenQueue opens one competing consumer. The source's Group is empty, and its topics are no fan-outs; one that is
+	// otherwise is refused, as in every method that opens. The context bounds the opening only.
 	OpenQueue(ctx context.Context, s Source) (Receiver, error)
 }
 
 // A Grouper delivers each record of a fan-out topic to one member of each group.
 type Grouper interface {
 	Broker
-	// OpenGroup opens one member of the source's Group. It reads the topics of the source and whatever was sent to
-	// that group alone (see [Target.Group]).
+	// OpenGroup opens one member of the source's Group, which is not empty. It reads the topics of the source, which are
+	// fan-outs, and whatever was sent to that group alone (see [Target.Group]). A group that the topics do not name begins
+	// with its first member, where the topology lets it. The context bounds the opening only.
 	OpenGroup(ctx context.Context, s Source) (Receiver, error)
 }
 
@@ -38,7 +42,8 @@ type Broadcaster interface {
 	// OpenBroadcast opens a reader at the source's From. "Now" is fixed before it returns: what is sent afterwards is
 	// seen, however late the first Receive comes. A broker without the history that From asks for returns an error that
 	// matches [errors.ErrUnsupported]. A reader that does not receive keeps neither senders nor other readers waiting;
-	// what it may lose by that is the broker's to say. It ends with Close and leaves nothing at the broker.
+	// what it may lose by that is the broker's to say. It ends with Close and leaves nothing at the broker. The source's Group
+	// is empty, and its topics are fan-outs. The context bounds the opening only.
 	OpenBroadcast(ctx context.Context, s Source) (Receiver, error)
 }
 
@@ -65,7 +70,9 @@ type GroupSequencer interface {
 
 // An Inspector can say how much waits. Its answer is a snapshot and may be late.
 type Inspector interface {
-	// Depth reports on what the source's consumers would receive. Fields that the broker does not know are -1.
+	// Depth reports on what the source's consumers would receive: those of its group and no other. Fields that the broker does
+	// not know are -1. It may be called concurrently, and beside everything else. The engine asks about once a second for each
+	// consumer and ends ctx after a second.
 	Depth(ctx context.Context, s Source) (Depth, error)
 }
 
@@ -74,11 +81,14 @@ type Depth struct {
 	Ready    int64     // waiting to be received; -1 unknown
 	Held     int64     // delayed, not yet ready; -1 unknown
 	InFlight int64     // received and not settled, by anybody; -1 unknown
-	Oldest   time.Time // when the oldest ready record was first published; zero unknown
+	Oldest   time.Time // when the oldest ready record was first published; zero unknown, or none is ready
 }
 
 // A Declarer makes a topic, its groups and their companions exist, or checks that they do, without opening anything.
-// It is idempotent.
+// It is idempotent and may be called concurrently. The engine does not ask for it, since whatever it opens declares what it
+// needs: it is for what prepares a broker before a service starts, as a deployment or a test does, and a broker may lack it.
 type Declarer interface {
+	// Declare does for t, and for its groups, what an opening would: it creates what is missing under [Declare], fails with
+	// [ErrNoTopic] under [Verify], and does nothing to the broker under [External].
 	Declare(ctx context.Context, t Topic, mode Topology) error
 }

@@ -4,11 +4,12 @@ import "time"
 
 // Control is the engine's own data about a message. It travels beside the user's headers: a broker that carries Go values
 // carries it as it is, every other encodes it with [Control.Append] under the reserved header [ControlHeader] and parses
-// it with [ParseControl]. It is never read from what users set. The zero Control is a foreign or new message.
+// it with [ParseControl]. It is never read from what users set. The zero Control is a foreign or new message: that of a
+// record without the header, and of one whose header does not parse, of which nothing is kept.
 type Control struct {
 	// Attempt is 1 + the handler calls that ended in failure; 0 means 1.
 	Attempt int
-	// Published is when the message was first published.
+	// Published is when the message was first published. Of a foreign record it is zero, or the broker's own time of it.
 	Published Stamp
 	// Defers and Deferred count the times it was deferred and for how long in all.
 	Defers   int

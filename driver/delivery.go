@@ -3,7 +3,7 @@ package driver
 // A Delivery comes in. A driver fills all fields but Slot, which it leaves alone. Body, Key and Headers are read-only
 // and stay as they are until the delivery is settled; a driver may use their memory again afterwards.
 type Delivery struct {
-	// Token and Tenure name this delivery, in this tenure, to the driver that made it. A pair is never used twice.
+	// Token and Tenure name this delivery, in this tenure, to the receiver that made it, which never uses a pair twice.
 	Token  Token
 	Tenure uint64
 	// Delivered is how often the broker delivered it, this time included; 0 is unknown.
@@ -13,11 +13,13 @@ type Delivery struct {
 
 	// What most messages have stands together, so that handling one reads few lines of a cache.
 	Body        []byte
-	ID          ID
+	ID          ID // zero where a foreign record has none
 	ContentType string
-	Control     Control
-	Headers     []Header // without the reserved ones
-	Key         []byte
+	Control     Control // what it points to is read only, and may be that of several deliveries
+	// Headers are without those that begin with ReservedPrefix. A driver in process leaves these out too: a foreign record may
+	// have some.
+	Headers []Header
+	Key     []byte
 	// Topic is the name of the topic of the source that it came from.
 	Topic string
 }

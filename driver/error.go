@@ -8,7 +8,7 @@ import (
 
 // The errors that a driver tells apart. They are matched with [errors.Is]; a driver wraps them with what it knows.
 var (
-	// ErrClosed is a use after Close.
+	// ErrClosed is a use after Close. Of a Send it comes with ErrNotSent or ErrUnconfirmed.
 	ErrClosed = errors.New("closed")
 	// ErrNotSent is a record that certainly is not at the broker.
 	ErrNotSent = errors.New("not sent")
@@ -16,9 +16,9 @@ var (
 	ErrUnconfirmed = errors.New("sent but not confirmed")
 	// ErrRevoked is a delivery whose tenure ended before its settlement.
 	ErrRevoked = errors.New("delivery revoked")
-	// ErrFull is a dead-letter or hold topic that takes no more.
+	// ErrFull is a dead-letter or hold topic that takes no more. Of a Send it comes with ErrNotSent.
 	ErrFull = errors.New("full")
-	// ErrTooLarge is a record over a limit.
+	// ErrTooLarge is a record over a limit. Of a Send it comes with ErrNotSent.
 	ErrTooLarge = errors.New("too large")
 	// ErrNoTopic is a topic, queue or group that does not exist and was not to be created.
 	ErrNoTopic = errors.New("no such topic")

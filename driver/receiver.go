@@ -5,23 +5,29 @@ import (
 	"time"
 )
 
-// A Receiver brings deliveries. Receive has one caller at a time; Settle, Extend, Info and Close may be called beside
-// it and beside each other.
+// A Receiver brings deliveries. Receive has one caller at a time; Settle, Info and Close may be called beside it and beside
+// each other, and so may Extend, but not beside Settle: these two take turns.
 type Receiver interface {
-	// Receive appends deliveries to dst, up to its capacity, and returns the extended slice. It waits for the first
-	// and takes what else is there without waiting for more. When ctx ends it returns within Info().StopWithin, with
-	// whatever it has and ctx's error. Deliveries and an error may come together; the deliveries count.
+	// Receive appends deliveries to dst, up to its capacity, and returns the extended slice. There is room for one at least,
+	// and for no more than the prefetch leaves. It waits for the first and takes what else is there without waiting for more.
+	// When ctx ends it returns within Info().StopWithin, with whatever it has and ctx's error. Where ctx has ended before, it
+	// may bring what is there or leave it for the next call. Deliveries and an error may come together; the deliveries count.
 	//
 	// An error that matches [ErrClosed] is final. After any other the engine waits a while and calls again: the driver
-	// reconnects and declares its topology anew in the meantime, or in the next call. Nothing is fetched and no credit
-	// is granted before the first Receive.
+	// reconnects and declares its topology anew in the meantime, or in the next call. While the broker is away a receiver says
+	// so, or its consumer is ready all the same: either Receive fails, and again in each call, or it waits and the receiver
+	// is a [Waiter] that says so. Nothing is fetched and no credit is granted before the first Receive.
 	Receive(ctx context.Context, dst []*Delivery) ([]*Delivery, error)
 
 	// Settle answers for deliveries of this receiver. Nil means that the answers were given to the broker as surely as
 	// its protocol tells cheaply; a lost Done may bring a duplicate, never a loss. Otherwise it returns a [*BatchError]
 	// with an entry per settlement, or one error for all: an entry that matches [ErrRevoked] concerns a delivery whose
 	// tenure ended, and never reached the broker; any other failed entry may be tried again. One bad entry does not
-	// take its neighbours with it. A delivery is settled once; a settled one belongs to the driver again.
+	// take its neighbours with it. The engine ends ctx after 10 s.
+	//
+	// A delivery is settled once; a settled one belongs to the driver again. What a second settlement of it returns is the
+	// driver's to say: it is refused or does nothing, and touches no other delivery, though it be in the same memory. After
+	// Close of the receiver or the broker it is ErrRevoked or ErrClosed.
 	Settle(ctx context.Context, batch []Settlement) error
 
 	// Info is constant for the life of the receiver.
@@ -38,7 +44,9 @@ type Info struct {
 	SettleBatch int
 	// SettleLinger is the longest that a settlement may wait for others; 0 is 1 ms.
 	SettleLinger time.Duration
-	// StopWithin is how long Receive may take to return after its context ended; 0 is at once.
+	// StopWithin is how long Receive may take to return after its context ended; 0 is at once. That late a consumer stops, and
+	// a batch that is not full is handled: keep it well below a second. The engine does not wait for it apart: a stop whose
+	// drain and grace are over closes the receiver beside its Receive. The conformance suite holds the driver to it.
 	StopWithin time.Duration
 	// Lease is how long a delivery stays with its receiver without an Extend; 0 is for ever.
 	Lease time.Duration
@@ -86,7 +94,8 @@ type Settlement struct {
 // An Extender is a [Receiver] with leases.
 type Extender interface {
 	// Extend renews the lease of each delivery for Info().Lease from now. Entries of its [*BatchError] answer per
-	// delivery; [ErrRevoked] is a lease that was lost.
+	// delivery; [ErrRevoked] is a lease that was lost. After Close it is ErrRevoked or ErrClosed. It has one caller at a time,
+	// a third of the lease apart, and is never called beside Settle. The engine ends ctx after 10 s.
 	Extend(ctx context.Context, batch []*Delivery) error
 }
 
@@ -104,15 +113,17 @@ type Revocation struct {
 	Until time.Time
 	// Lost tells that it already ended: nothing of it can be settled any more.
 	Lost bool
-	// Done is called once, when the engine holds nothing of the tenure any more. It may be nil and does not block.
+	// Done is called once, when the engine holds nothing of the tenure any more. It may be nil. It does not block and calls
+	// nothing of the engine, which may hold a lock meanwhile.
 	Done func()
 }
 
 // A Waiter is a [Receiver] that knows why it brings nothing.
 type Waiter interface {
 	// Waiting returns the reason in a few words ("paused", "rebalancing", "broker away"), or "" when it only waits for
-	// records. The text of [ErrDisconnected] says that the broker does not answer; the consumer is not ready meanwhile.
-	// It may be called at any time and does not block.
+	// records. The text of [ErrDisconnected], exactly, says that the broker does not answer; the consumer is not ready
+	// meanwhile. Any other text, and "", says that it does. It may be called at any time, also before the first Receive and
+	// after Close, and does not block.
 	Waiting() string
 }
 
@@ -120,6 +131,6 @@ type Waiter interface {
 type Sharer interface {
 	// Wanted carries a value when another receiver has been idle for a moment while this one holds deliveries that
 	// may be untouched. The engine answers by releasing what no handler has touched. In a sequence a release gives work
-	// to another only where nothing of the key stays in hand.
+	// to another only where nothing of the key stays in hand. It may be closed by Close, or never be.
 	Wanted() <-chan struct{}
 }

@@ -10,7 +10,7 @@ type Record struct {
 	ID          ID
 	Key         []byte // nil is no key; an empty key is not distinguished from none
 	Body        []byte
-	Headers     []Header // user headers only, in order; repeated keys are kept
+	Headers     []Header // user headers only, none of them reserved, in order; repeated keys are kept
 	ContentType string
 	Control     Control
 	// Due is when the record becomes visible. Only SendAt of a [Holder] reads it.

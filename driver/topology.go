@@ -10,7 +10,8 @@ const (
 	Declare Topology = iota
 	// Verify creates nothing and fails in Open when something is missing or differs.
 	Verify
-	// External creates, alters and verifies nothing, and writes nothing beside the topic itself.
+	// External creates, alters and verifies nothing, and writes nothing beside the topic itself. What is missing may fail in
+	// Open or later.
 	External
 )
 
@@ -72,7 +73,7 @@ type Source struct {
 	// at least 1.
 	Prefetch int
 	Topology Topology
-	// From is where a broadcast begins. The zero value is now.
+	// From is where a broadcast begins. The zero value is now. Head and Time are not both set.
 	From Position
 	// Shards is the number of shards of a sequence where the broker needs them; 0 is the driver's default.
 	Shards int

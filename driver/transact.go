@@ -27,7 +27,8 @@ type TxReceiver interface {
 	Info() Info
 
 	// Close aborts the open transaction, gives back what is unsettled and ends the receiver. It may be called more than
-	// once, and beside Next and Commit, which then return [ErrClosed].
+	// once, and beside Next and Commit, which then return [ErrClosed]. A Commit that begins afterwards is ErrClosed or
+	// [ErrRevoked].
 	Close(ctx context.Context) error
 }
 
@@ -36,7 +37,8 @@ type TxReceiver interface {
 // Next comes again.
 type Tx interface {
 	// Send adds records to the transaction. Nobody sees them before the commit. A record whose Due has not come by then
-	// becomes visible when it has, where the senders of the broker are [Holder]s; elsewhere nothing reads Due.
+	// becomes visible when it has, where the senders of the broker are [Holder]s; elsewhere nothing reads Due. The limits of a
+	// call are those of a [Sender] to the target.
 	//
 	// Nil means that all are part of the transaction. Otherwise Send returns a [*BatchError] or one error for all: what
 	// failed is not part of the transaction, the rest is, and the transaction goes on. Of two records of a key in a batch the
