@@ -66,3 +66,28 @@ func TestStopInAShortPauseSaysWhatIsLeft(t *testing.T) {
 		assert.Equal(t, *left, wherry.AbandonedError{Left: 2, Topics: []string{"orders"}})
 	})
 }
+
+// Whoever prepares and starts a consumer without Run has no last look at the end.
+func TestStopInAShortPauseOfOneThatIsStartedByHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		c := wherry.Consume(wherry.Queue(b, orders), func(context.Context, *wherry.Message[order]) wherry.Outcome {
+			time.Sleep(time.Second)
+			return wherry.Ack()
+		}, wherry.Prefetch(1))
+		ctx, stop := context.WithCancel(t.Context())
+		run, err := c.Prepare(ctx)
+		assert.NoError(t, err)
+		result := make(chan error, 1)
+		go func() { result <- run(ctx) }()
+		synctest.Wait()
+		publish(t, b, orders, order{ID: 1}, order{ID: 2}, order{ID: 3})
+		synctest.Wait()
+		c.PauseFor(500*time.Millisecond, "a rest")
+		stop()
+		err = <-result
+		left, ok := errors.AsType[*wherry.AbandonedError](err)
+		assert.True(t, ok && left.Left == 2, fmt.Sprint(err))
+	})
+}
