@@ -10,7 +10,8 @@ import (
 )
 
 // A BatchHandler handles many messages in one call. Its outcome is that of every message which was not set by Set. A
-// worker calls it one batch at a time. The batch and all it holds are valid until it returns.
+// worker calls it one batch at a time. The batch and all it holds are valid until it returns. A panic, or the end of its
+// goroutine, is a retry of what it had not set before.
 type BatchHandler[T any] func(ctx context.Context, b *MessageBatch[T]) Outcome
 
 // A MessageBatch is what a [BatchHandler] sees: messages in the order they were received. It belongs to the engine and is
@@ -117,7 +118,6 @@ type batch struct {
 	anySet   bool
 	setAt    []uint64 // when each was set, counted by sets
 	sets     uint64   // goes on from batch to batch
-	first    uint64   // what it was when this batch began
 }
 
 func (b *batch) set(at int, o Outcome) {
@@ -134,11 +134,10 @@ type batchCall struct {
 }
 
 func (c *batchCall) begin(b *batch, live []int) {
-	if c.until > b.first { // a call before set something in this batch
-		for _, at := range live {
-			if n := b.setAt[at]; n > c.from && n <= c.until {
-				b.outcomes[at], b.isSet[at], b.setAt[at] = c.outcomes[at], c.isSet[at], c.setAt[at]
-			}
+	for _, at := range live {
+		// What was set in this batch was set after all calls of the batches before it.
+		if n := b.setAt[at]; n > c.from && n <= c.until {
+			b.outcomes[at], b.isSet[at], b.setAt[at] = c.outcomes[at], c.isSet[at], c.setAt[at]
 		}
 	}
 	c.from = b.sets
@@ -151,7 +150,7 @@ func (b *batch) reset(n int) {
 	b.outcomes = resize(b.outcomes, n)
 	b.isSet = resize(b.isSet, n)
 	b.setAt = resize(b.setAt, n)
-	b.anySet, b.first = false, b.sets
+	b.anySet = false
 	clear(b.outcomes)
 	clear(b.isSet)
 	clear(b.setAt)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/wherryhq/wherry"
+	"github.com/wherryhq/wherry/driver"
+	"github.com/wherryhq/wherry/internal/assert"
 	"github.com/wherryhq/wherry/mem"
 )
 
@@ -104,5 +107,67 @@ func TestBatchGoexitKeepsWhatIsKnown(t *testing.T) {
 		})
 		wantInts(t, "dead letters", dead, []int{1})
 		wantInts(t, "attempts that failed", retried, []int{1, 1})
+	})
+}
+
+// What was set in one batch is nothing to the next, whose messages have the same places.
+func TestBatchForgetsTheBatchBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		first := func(next wherry.BatchNext) wherry.BatchNext {
+			return func(ctx context.Context, ab wherry.AnyBatch) wherry.Outcome {
+				if m, ok := ab.At(0).(*wherry.Message[order]); ok && m.Value.ID == 0 {
+					ab.Set(0, wherry.Reject(errors.New("known before")))
+				}
+				return next(ctx, ab)
+			}
+		}
+		dead, _ := batchRun(t, b, func(context.Context, *wherry.MessageBatch[order]) wherry.Outcome {
+			return wherry.Ack()
+		}, wherry.UseBatch(first), wherry.BatchSize(2))
+		wantInts(t, "dead letters", dead, []int{0})
+	})
+}
+
+// A batch handler that ends its goroutine spends no attempt of what it never saw: that was too large, or came early, or could
+// not be decoded.
+func TestBatchGoexitSpendsNothingOfTheUnseen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		sender, err := b.OpenSender(t.Context(), driver.Target{Topic: driver.Topic{Name: orders.Name()}})
+		assert.NoError(t, err)
+		due := time.Now().Add(45 * time.Second)
+		assert.NoError(t, sender.Send(t.Context(), []driver.Record{
+			{Body: []byte(`{"id":0}`)},
+			{Body: []byte(`{"id":1,"text":"` + strings.Repeat("x", 1000) + `"}`)},
+			{Body: []byte(`{"id":2}`), Control: driver.Control{Hold: &driver.HoldData{Due: driver.StampOf(due)}}},
+			{Body: []byte(`{"id":`)},
+			{Body: []byte(`{"id":4}`)},
+		}))
+		attempts := map[int][]int{}
+		called := 0
+		run := start(t, wherry.ConsumeBatch(wherry.Queue(b, orders), func(_ context.Context, mb *wherry.MessageBatch[order]) wherry.Outcome {
+			for _, m := range mb.All() {
+				attempts[m.Value.ID] = append(attempts[m.Value.ID], m.Attempt())
+				assert.True(t, m.Value.ID != 2 || !time.Now().Before(due), "it came early")
+			}
+			if called++; called < 3 {
+				runtime.Goexit()
+			}
+			return wherry.Ack()
+		}, wherry.BodyLimit(1000), wherry.BatchSize(5), wherry.BatchAge(5*time.Second),
+			wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 3, First: 10 * time.Second, Factor: 1})))
+		time.Sleep(time.Minute)
+		run.mustEnd()
+		assert.NoError(t, sender.Close(t.Context()))
+		assert.Equal(t, attempts, map[int][]int{0: {1, 2, 3}, 2: {1}, 4: {1, 2, 3}})
+		reasons := map[wherry.Reason]int{}
+		for _, m := range collectDead(t, b, wherry.DeadLetters(orders)) {
+			reasons[m.Value.Reason]++
+			assert.Equal(t, m.Value.Attempts, 0)
+		}
+		assert.Equal(t, reasons, map[wherry.Reason]int{wherry.ReasonTooLarge: 1, wherry.ReasonUndecodable: 1})
 	})
 }

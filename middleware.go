@@ -14,7 +14,9 @@ type Next func(ctx context.Context, m AnyMessage) Outcome
 //	             a ◄─ b ◄─┘
 type Middleware func(next Next) Next
 
-// BatchNext takes a batch the rest of the way. The outcome is that of every message which was not set by Set.
+// BatchNext takes a batch the rest of the way. The outcome is that of every message which was not set by Set. Each call begins
+// anew: what was set further in by the call before is forgotten for the messages that are in the batch still, and what the
+// middleware set itself stands. With no message left it calls nothing and returns [Ack].
 type BatchNext func(ctx context.Context, b AnyBatch) Outcome
 
 // A BatchMiddleware is to batches what [Middleware] is to messages, by the same rules.
