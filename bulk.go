@@ -11,9 +11,10 @@ import (
 // the first has waited long enough.
 type bulk struct {
 	run      batchFunc
-	held     []*driver.Delivery // in hand; the worker's lock guards it
-	passed   []*driver.Delivery // of those, what may reach the handler, where something may not
-	calling  []*driver.Delivery // what the handler was called with
+	held     []*driver.Delivery        // in hand; the worker's lock guards it, and lost
+	lost     map[*driver.Delivery]bool // of those, what was revoked while their handler ran; nil until something was
+	passed   []*driver.Delivery        // of those, what may reach the handler, where something may not
+	calling  []*driver.Delivery        // what the handler was called with
 	panicked func(v any) error
 	some     bool   // only passed were called with, and the others refused
 	state    *batch // what the handler set
@@ -55,6 +56,14 @@ func (w *worker) collect(l *lane) []*driver.Delivery {
 			return batch
 		}
 	}
+}
+
+// lose notes what was revoked of the batch in hand. The others are the worker's still. The worker's lock is held.
+func (b *bulk) lose(d *driver.Delivery) {
+	if b.lost == nil {
+		b.lost = make(map[*driver.Delivery]bool)
+	}
+	b.lost[d] = true
 }
 
 // fill adds to the first message of a batch, nil when there is to be none.

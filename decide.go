@@ -22,7 +22,7 @@ func (w *worker) decide(l *lane, d *driver.Delivery, o Outcome) (driver.Settleme
 	if o.kind == KindAck {
 		return driver.Settlement{Delivery: d, Verdict: driver.Done}, nil
 	}
-	if w.lost(l) {
+	if w.lost(l, d) {
 		// Another consumer has the message: a copy of ours would make two of it.
 		return driver.Settlement{Delivery: d}, nil
 	}
@@ -39,15 +39,26 @@ func (w *worker) decide(l *lane, d *driver.Delivery, o Outcome) (driver.Settleme
 		rec.Due, rec.Control.Hold = d.Control.Hold.Due, nil
 		return driver.Settlement{}, &move{d: d, rec: rec, out: w.r.retries}
 	default:
+		if w.cut(l) {
+			// Another of its batch was lost, and the context ended for all of them: that it failed says nothing about this one.
+			return driver.Settlement{Delivery: d}, nil
+		}
 		return w.tryAgain(d, o)
 	}
 }
 
-// lost reports whether the lane's deliveries are no longer the worker's: revoked, or abandoned with their handler.
-func (w *worker) lost(l *lane) bool {
+// lost reports whether a delivery in the lane's hands is no longer the worker's: revoked, or abandoned with its handler.
+func (w *worker) lost(l *lane, d *driver.Delivery) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return l.lost || w.late
+	return w.late || l.lost && (l.bulk == nil || l.bulk.lost[d])
+}
+
+// cut reports whether the context of a batch has ended since some of it was lost.
+func (w *worker) cut(l *lane) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return l.bulk != nil && l.lost
 }
 
 // tryAgain is the retry ladder.

@@ -35,7 +35,7 @@ type lane struct {
 	current *driver.Delivery
 	started driver.Stamp // when its handler started; 0 when it has none
 	overran bool         // its timeout was reported
-	lost    bool         // what it has in hand was revoked
+	lost    bool         // what it has in hand was revoked, or some of its batch
 }
 
 func newLane(w *worker) *lane {
@@ -86,6 +86,7 @@ func (l *lane) release() {
 	l.current, l.started, l.overran, l.lost = nil, 0, false, false
 	if l.bulk != nil {
 		l.bulk.held = l.bulk.held[:0]
+		clear(l.bulk.lost)
 	}
 }
 
@@ -283,8 +284,11 @@ func stacksOf(ids []int64) map[int64]string {
 // stackOf is the stack of a goroutine, empty when it is gone.
 func stackOf(id int64) string { return stacksOf([]int64{id})[id] }
 
-// lose ends the context of a handler whose delivery was revoked. The worker's lock is held.
-func (l *lane) lose() {
+// lose ends the context of a handler whose delivery was revoked, or one of its batch. The worker's lock is held.
+func (l *lane) lose(d *driver.Delivery) {
 	l.lost = true
+	if l.bulk != nil {
+		l.bulk.lose(d)
+	}
 	l.ctx.revoke(ErrRevoked)
 }

@@ -159,7 +159,7 @@ func (w *worker) loseOne(d *driver.Delivery) {
 			l.bulk.held = slices.Delete(l.bulk.held, i, i+1)
 			w.forgetLocked(1)
 		default:
-			l.lose()
+			l.lose(d)
 		}
 	}
 }

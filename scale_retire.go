@@ -55,7 +55,9 @@ func (w *worker) lose() {
 	w.tenures.all = true
 	for _, l := range w.lanes {
 		if l.busyLocked() {
-			l.lose()
+			for _, d := range l.heldLocked() {
+				l.lose(d)
+			}
 		}
 	}
 	w.dropMovesLocked()

@@ -19,7 +19,7 @@ func (s *sequencer) conclude(l *lane, d *driver.Delivery, o Outcome) driver.Sett
 	switch {
 	case o.kind == KindAck:
 		return driver.Settlement{Delivery: d, Verdict: driver.Done}
-	case s.w.lost(l):
+	case s.w.lost(l, d):
 		return driver.Settlement{Delivery: d} // it is another's
 	case o.kind == KindReject:
 		return s.giveUp(l, d, reasonOf(o.err), o.err, attemptOf(d))

@@ -299,8 +299,7 @@ func (w *worker) cutLocked(e *ending) {
 	for _, l := range w.lanes {
 		for _, d := range l.heldLocked() {
 			if d.Tenure == e.tenure {
-				l.lose()
-				break
+				l.lose(d)
 			}
 		}
 	}
