@@ -174,13 +174,14 @@ func TestRedriveKeepsAParkedKeyInOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				broken := true
-				s := failing(t, func() bool { return broken })
+				var broken atomic.Bool
+				broken.Store(true)
+				s := failing(t, broken.Load)
 				b := newMem(t)
 				publish(t, b, steps, stepsOf(5, "bad")...)
 				run := start(t, wherry.Consume(wherry.Sequence(b, steps, wherry.OnFailure(wherry.Park)), s.handle, quickly))
 				time.Sleep(time.Minute)
-				broken = false
+				broken.Store(false)
 				got, err := wherry.Redrive(t.Context(), b, steps, c.first)
 				assert.NoError(t, err)
 				assert.Equal(t, got, c.got)
