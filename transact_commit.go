@@ -1,6 +1,7 @@
 package wherry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ func (t *txReceiver) ended(c *commit, err error) (next time.Duration) {
 	if err == nil {
 		t.failures, t.pause = 0, 0
 		t.progress += uint64(c.done())
+		t.refusals.forget(c.answered)
 		if c.refusal != nil {
 			t.cause, t.detail = fmt.Sprintf("cannot publish to %s: %d kept", c.refusedBy, c.refused), errorText(c.refusal)
 			if t.info.MaxDelay == 0 {
@@ -60,11 +62,8 @@ func (t *txReceiver) ended(c *commit, err error) (next time.Duration) {
 	}
 	t.failures++
 	t.cause, t.detail = "cannot commit its transactions", errorText(err)
-	if c.never != nil {
-		if t.refused == nil || len(t.refused) >= mostRefusals {
-			t.refused = make(map[driver.ID]error)
-		}
-		t.refused[c.neverID] = c.never
+	for _, n := range c.never {
+		t.refusals.note(n)
 	}
 	t.pause = moveBackoff.after(t.failures)
 	return t.pause
@@ -78,8 +77,8 @@ type commit struct {
 	refusedBy string // where copies were refused, which therefore are not part of the transaction
 	refused   int
 	refusal   error
-	never     error // why what a handler published can never be sent
-	neverID   driver.ID
+	never     []unsendable
+	answered  []refusedMessage // of what was unsendable before
 	sent      int
 }
 
@@ -125,6 +124,9 @@ func (c *commit) run(ctx context.Context) error {
 	if len(settlements) == 0 {
 		return c.open.tx.Abort(ctx) // nothing was handled, so that nothing was published
 	}
+	c.t.mu.Lock()
+	c.answered = c.t.refusals.answered(c.open.units)
+	c.t.mu.Unlock()
 	return c.open.tx.Commit(ctx, settlements)
 }
 
@@ -166,6 +168,7 @@ func (c *commit) send(ctx context.Context, b *txBatch) error {
 		rest := b.recs[at:]
 		n := fit(b.limits, publishChunk, len(rest), func(i int) int { return rest[i].Size() })
 		err := c.open.tx.Send(ctx, b.target, rest[:n])
+		var failed error
 		for i := range n {
 			e := driver.EntryError(err, i)
 			if e == nil {
@@ -176,13 +179,17 @@ func (c *commit) send(ctx context.Context, b *txBatch) error {
 			why := fmt.Errorf("cannot publish to %s: %w", b.target.Topic.Name, e)
 			if u.move == nil {
 				if errors.Is(e, ErrTooLarge) || errors.Is(e, ErrNoTopic) {
-					c.never, c.neverID = why, u.d.ID
+					c.never = append(c.never, unsendable{c.t.refusals.name(u.d), why})
 				}
-				return why
+				failed = cmp.Or(failed, why)
+				continue // each of them, or as many transactions would fail as there are
 			}
 			c.refusedBy, c.refusal = b.target.Topic.Name, why
 			c.refused++
 			u.done, u.delay = false, min(moveBackoff.longest, c.t.info.MaxDelay)
+		}
+		if failed != nil {
+			return failed
 		}
 		at += n
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,8 +14,6 @@ import (
 )
 
 const (
-	// mostRefusals is how many messages are remembered whose publishes were refused for good.
-	mostRefusals = 1024
 	// mostLostTenures is how many lost tenures are remembered, to abort what still comes of them.
 	mostLostTenures = 64
 )
@@ -50,7 +49,7 @@ type txReceiver struct {
 	cause    string        // what is wrong, empty while nothing is
 	detail   string
 	progress uint64
-	refused  map[driver.ID]error // why what the handlers of these published can never be sent
+	refusals txRefusals
 }
 
 // An openTx is a transaction that is open.
@@ -86,6 +85,7 @@ func newTxReceiver(r driver.TxReceiver, spec *txSpec) *txReceiver {
 		recv: r, spec: spec, size: spec.size, info: r.Info(),
 		revocations: make(chan driver.Revocation), done: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
+	t.refusals.seed = maphash.MakeSeed()
 	t.revoker, _ = r.(driver.Revoker)
 	t.waiter, _ = r.(driver.Waiter)
 	if t.extender, _ = r.(driver.Extender); t.extender != nil {
@@ -236,13 +236,11 @@ func (t *txReceiver) keep(of *openTx, d *driver.Delivery, out []txRecord) bool {
 	return true
 }
 
-// refusal is why what the handler of this message publishes can never be sent, nil where that is not known. It is said once.
+// refusal is why what the handler of this message publishes can never be sent, nil where that is not known.
 func (t *txReceiver) refusal(d *driver.Delivery) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err := t.refused[d.ID]
-	delete(t.refused, d.ID)
-	return err
+	return t.refusals.of(d)
 }
 
 // move makes copies part of the transaction.
