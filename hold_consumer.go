@@ -189,7 +189,7 @@ func (h *holdConsumer) blocked() (causes, details []string) {
 func (h *holdConsumer) deliver(ctx context.Context, r *sideline, d *driver.Delivery) {
 	verdict := driver.Release
 	if h.wait(ctx, r, d) {
-		verdict = h.send(ctx, d)
+		verdict = h.send(ctx, r, d)
 	}
 	h.settle(r, driver.Settlement{Delivery: d, Verdict: verdict})
 }
@@ -236,18 +236,29 @@ func (h *holdConsumer) wait(ctx context.Context, r *sideline, d *driver.Delivery
 	}
 }
 
-// send sends d to its target, or to its next hold topic, until that has it.
-func (h *holdConsumer) send(ctx context.Context, d *driver.Delivery) driver.Verdict {
+// send sends d to its target, or to its next hold topic, until that has it. It does not try again when the broker took d back:
+// somebody else has it, and would send it too.
+func (h *holdConsumer) send(ctx context.Context, r *sideline, d *driver.Delivery) driver.Verdict {
 	rec := recordOf(d)
 	due := driver.Stamp(0)
 	if hold := d.Control.Hold; hold != nil && hold.Due > driver.StampOf(time.Now()) {
 		due = hold.Due
 	}
+	try := func(ctx context.Context, recs []driver.Record) error {
+		if gone, _ := r.gone(d); gone {
+			return ErrRevoked
+		}
+		return h.out.sendOnce(ctx, recs)
+	}
 	for failures := 1; ; failures++ {
 		rec.Due, rec.Control.Hold = due, nil
-		err := h.out.deliver(ctx, []driver.Record{rec})
-		if err == nil {
+		recs := []driver.Record{rec}
+		err := h.out.deliverAgain(ctx, recs, try, try(ctx, recs))
+		switch gone, _ := r.gone(d); {
+		case err == nil:
 			return driver.Done
+		case gone:
+			return driver.Release
 		}
 		pause := publishBackoff.after(failures)
 		h.r.emit(&MoveBlocked{

@@ -3,6 +3,7 @@ package wherry_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,5 +80,29 @@ func TestRefusedSettlementOfAHoldEndsWithTheRun(t *testing.T) {
 		r.mustEnd()
 		took := time.Since(began)
 		assert.True(t, took <= time.Second, "the end is held up by "+took.String())
+	})
+}
+
+// What a hold topic took back while its copy was refused is sent by whoever has it now, and not here as well.
+func TestHoldIsNotSentOnWhenItIsTakenBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := mem.New(mem.Config{Weak: mem.Weak{NoHold: true}})
+		p, err := wherry.NewPublisher(t.Context(), b, orders)
+		assert.NoError(t, err)
+		assert.NoError(t, p.Publish(t.Context(), &order{ID: 1}, wherry.WithDelay(200*time.Millisecond)))
+		b.Faults().FailSend("orders", 1, nil)
+		var handled atomic.Int32
+		r := start(t, wherry.Consume(wherry.Queue(b, orders), func(context.Context, *wherry.Message[order]) wherry.Outcome {
+			handled.Add(1)
+			return wherry.Ack()
+		}, wherry.OnEvent(func(e wherry.Event) {
+			if _, blocked := e.(*wherry.MoveBlocked); blocked {
+				b.Faults().Revoke("orders.hold.200ms", 0)
+			}
+		})))
+		time.Sleep(time.Minute)
+		r.mustEnd()
+		assert.Equal(t, handled.Load(), int32(1))
 	})
 }

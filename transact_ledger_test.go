@@ -50,8 +50,9 @@ func (l *moneyBook) book(side map[int]int) wherry.Handler[entry] {
 	})
 }
 
-// check says what is wrong with the books of n transfers.
-func (l *moneyBook) check(n int) error {
+// check says what is wrong with the books of n transfers. Where retries wait in a hold topic, a transfer may have come again: what
+// moves them on is no transaction.
+func (l *moneyBook) check(n int, repeated bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var errs []error
@@ -60,7 +61,7 @@ func (l *moneyBook) check(n int) error {
 	}
 	for id := range n {
 		d, c, dead := l.debits[id], l.credit[id], l.dead[id]
-		if d != c || d+dead != 1 {
+		if d != c || d+dead < 1 || d+dead > 1 && !repeated {
 			errs = append(errs, fmt.Errorf("transfer %d: %d debits, %d credits, %d dead letters", id, d, c, dead))
 		}
 	}
@@ -140,7 +141,7 @@ func conserveMoney(t *testing.T, seed uint64) {
 	time.Sleep(10 * time.Minute)
 	movers[0].mustEnd()
 	readers.mustEnd()
-	if err := books.check(n); err != nil {
+	if err := books.check(n, cfg.Weak.NoHold); err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 	}
 }
