@@ -84,6 +84,7 @@ func TestEventPageIsComplete(t *testing.T) {
 		if f := reflect.ValueOf(e).Elem().FieldByName("Err"); f.IsValid() { // the only thing that a level may depend on
 			f.Set(reflect.ValueOf(errors.New("bad")))
 			assert.True(t, strings.Contains(cells[3], strings.ToLower(e.level().String())), name+": its level with an error")
+			f.SetZero() // or the next run of the test has it
 		}
 	}
 }

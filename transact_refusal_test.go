@@ -86,6 +86,7 @@ func TestUnsendableResultFailsOneAttempt(t *testing.T) {
 			return wherry.Ack()
 		}, wherry.RetryWith(wherry.RetryPolicy{MaxAttempts: 2, First: 10 * time.Second})))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		wantInts(t, "attempts", attempts, []int{1, 1, 2})
 		wantInts(t, "results", r.results(t), []int{1})
 		run.mustEnd()
