@@ -55,3 +55,26 @@ func TestDecidesOfABatchByTheMessage(t *testing.T) {
 		})
 	}
 }
+
+// Where a lane has one message in hand, it is that which was lost, whatever became of it.
+func TestDecidesOfALostMessage(t *testing.T) {
+	t.Parallel()
+	w, _ := handWorker(t, nil)
+	w.done, w.r.c.source, w.r.c.spec.retry = false, &sourceSpec{}, &RetryPolicy{}
+	l := &lane{w: w}
+	w.lanes = []*lane{l}
+	d := &driver.Delivery{Tenure: 1}
+	w.mu.Lock()
+	w.unsettled++
+	l.hold(d, 1)
+	l.begin(1)
+	w.mu.Unlock()
+	_, moved := w.decide(l, d, Retry(errors.New("failed")))
+	assert.True(t, moved != nil, "a failure is tried again")
+	w.revoke(driver.Revocation{Tenure: 1, Lost: true})
+	for name, o := range map[string]Outcome{"retry": Retry(errors.New("failed")), "reject": Reject(errors.New("bad")), "defer": Defer(0)} {
+		s, m := w.decide(l, d, o)
+		assert.True(t, m == nil, name+" moves nothing")
+		assert.Equal(t, s, driver.Settlement{Delivery: d})
+	}
+}
