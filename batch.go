@@ -108,28 +108,28 @@ type AnyBatch interface {
 // Outcome returns what Set gave the i-th message, and whether it did.
 func (b *MessageBatch[T]) Outcome(i int) (Outcome, bool) {
 	at := b.live[i]
-	return b.outcomes[at], b.isSet[at]
+	return b.outcomes[at], b.isSet(at)
 }
 
 // batch is the part of a batch that does not depend on its type: an outcome for each message.
 type batch struct {
 	outcomes []Outcome
-	isSet    []bool
 	anySet   bool
-	setAt    []uint64 // when each was set, counted by sets
+	setAt    []uint64 // when each was set, counted by sets; 0 is not
 	sets     uint64   // goes on from batch to batch
 }
 
+func (b *batch) isSet(at int) bool { return b.setAt[at] != 0 }
+
 func (b *batch) set(at int, o Outcome) {
 	b.sets++
-	b.outcomes[at], b.isSet[at], b.setAt[at], b.anySet = o, true, b.sets, true
+	b.outcomes[at], b.setAt[at], b.anySet = o, b.sets, true
 }
 
 // A batchCall is what a middleware's call of next has set, so that the next call of the same batch begins as it did.
 type batchCall struct {
 	from, until uint64 // what was set after from, to until
 	outcomes    []Outcome
-	isSet       []bool
 	setAt       []uint64 // before it
 }
 
@@ -137,22 +137,19 @@ func (c *batchCall) begin(b *batch, live []int) {
 	for _, at := range live {
 		// What was set in this batch was set after all calls of the batches before it.
 		if n := b.setAt[at]; n > c.from && n <= c.until {
-			b.outcomes[at], b.isSet[at], b.setAt[at] = c.outcomes[at], c.isSet[at], c.setAt[at]
+			b.outcomes[at], b.setAt[at] = c.outcomes[at], c.setAt[at]
 		}
 	}
 	c.from = b.sets
 	c.outcomes = append(c.outcomes[:0], b.outcomes...)
-	c.isSet = append(c.isSet[:0], b.isSet...)
 	c.setAt = append(c.setAt[:0], b.setAt...)
 }
 
 func (b *batch) reset(n int) {
 	b.outcomes = resize(b.outcomes, n)
-	b.isSet = resize(b.isSet, n)
 	b.setAt = resize(b.setAt, n)
 	b.anySet = false
 	clear(b.outcomes)
-	clear(b.isSet)
 	clear(b.setAt)
 }
 
@@ -202,7 +199,7 @@ func bindBatch[T any](t *topicSpec[T], h BatchHandler[T], c *Consumer, chain []B
 			return nil, rest
 		}
 		for i := range ds {
-			if !b.isSet[i] {
+			if !b.isSet(i) {
 				b.outcomes[i] = rest
 			}
 		}

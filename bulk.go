@@ -182,7 +182,7 @@ func (l *lane) unfinished(batch []*driver.Delivery, o Outcome) []Outcome {
 	each := make([]Outcome, len(b.calling))
 	for i := range each {
 		each[i] = o
-		if i < len(b.state.isSet) && b.state.isSet[i] {
+		if i < len(b.state.setAt) && b.state.isSet(i) {
 			each[i] = b.state.outcomes[i]
 		}
 	}

@@ -108,10 +108,10 @@ func (f *fleet) progress(r *running) uint64 {
 	return handledBy(f.now()) + turns
 }
 
-// isEmpty reports whether nothing is left to wait for, of the consumer that asks. It looks at every source twice, between two counts of handled messages. A source whose broker fails to answer is not
-// taken for empty; one whose broker never tells is, since waiting would not help. A copy that was still on its way when its
-// handler was counted may have arrived, in the first look, at a source that was looked at already; the second look finds it.
-// A message that moves further meanwhile raises the count.
+// isEmpty reports whether nothing is left to wait for, of the consumer that asks. It looks at every source twice, between two
+// counts of handled messages. A source whose broker fails to answer is not taken for empty; one whose broker never tells is, since
+// waiting would not help. A copy that was still on its way when its handler was counted may have arrived, in the first look, at a
+// source that was looked at already; the second look finds it. A message that moves further meanwhile raises the count.
 //
 // One that is stopped alone is looked at like all others: its handlers may publish what another consumes until they return.
 func (f *fleet) isEmpty(of *running) bool {

@@ -41,14 +41,16 @@ func openHoldConsumer(ctx context.Context, b driver.Queuer, r *running) (*holdCo
 	return h, nil
 }
 
-func (h *holdConsumer) topic(class int) driver.Topic {
-	return holdTopic(h.out.target.Topic.Name, h.out.target.Group, class)
+func (h *holdConsumer) topic(class int) driver.Topic { return h.out.targetOf(class).Topic }
+
+func (h *holdConsumer) source(class int) driver.Source {
+	return driver.Source{
+		Topics: []driver.Topic{h.topic(class)}, Prefetch: 1, Topology: h.out.target.Topology, Name: h.r.c.spec.name,
+	}
 }
 
 func (h *holdConsumer) open(ctx context.Context, class int) error {
-	r, err := h.b.OpenQueue(ctx, driver.Source{
-		Topics: []driver.Topic{h.topic(class)}, Prefetch: 1, Topology: h.out.target.Topology, Name: h.r.c.spec.name,
-	})
+	r, err := h.b.OpenQueue(ctx, h.source(class))
 	if err == nil {
 		h.receivers[class] = newSideline(r)
 	}

@@ -25,12 +25,9 @@ func (r *running) places() []driver.Source {
 	if r.holds == nil {
 		return []driver.Source{source}
 	}
-	t := r.retries.target
 	all := make([]driver.Source, 0, len(holdSteps)+1)
 	for class := len(holdSteps) - 1; class >= 0; class-- {
-		all = append(all, driver.Source{
-			Topics: []driver.Topic{holdTopic(t.Topic.Name, t.Group, class)}, Prefetch: 1, Topology: t.Topology, Name: r.c.spec.name,
-		})
+		all = append(all, r.holds.source(class))
 	}
 	return append(all, source)
 }

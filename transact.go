@@ -91,8 +91,9 @@ type txOption func(*sourceSpec)
 func (o txOption) applyTx(s *sourceSpec) { o(s) }
 
 // TxAtMost bounds a transaction: the messages in it, and how long it is open before no further handler is called. Default
-// 500 and 1 s. A [Concurrency] above the number of messages is lowered to it. Messages whose handlers have not been called by then come again, in a later transaction. Handlers in hand are
-// always waited for, so that a transaction lasts as long as its slowest handler. Each worker has one transaction at a time.
+// 500 and 1 s. A [Concurrency] above the number of messages is lowered to it. Messages whose handlers have not been called by
+// then come again, in a later transaction. Handlers in hand are always waited for, so that a transaction lasts as long as its
+// slowest handler. Each worker has one transaction at a time.
 func TxAtMost(messages int, age time.Duration) TxOption {
 	return txOption(func(s *sourceSpec) {
 		if messages < 1 {

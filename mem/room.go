@@ -2,6 +2,7 @@ package mem
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/wherryhq/wherry/driver"
 )
@@ -107,7 +108,8 @@ func (l *waitlist) end(err error) {
 	}
 }
 
-// wait returns nil once w was let in, and an error when ctx ended, or the sender or the queue did.
+// wait returns nil once w was let in, and an error when ctx ended, which names the queue that has no room, or the sender or the
+// queue did.
 func (w *blocked) wait(ctx context.Context) error {
 	select {
 	case <-w.wake:
@@ -131,7 +133,7 @@ func (w *blocked) wait(ctx context.Context) error {
 	q.room.remove(w)
 	q.room.keep(w)
 	q.admit() // the next may be smaller
-	return context.Cause(ctx)
+	return fmt.Errorf("queue %q is full: %w", q.name(), context.Cause(ctx))
 }
 
 // evictAll wakes what waits for the sender s.

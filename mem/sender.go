@@ -155,16 +155,11 @@ func (s *sender) put(ctx context.Context, batch []driver.Record) error {
 		if w == nil {
 			continue
 		}
-		err := w.wait(ctx)
-		if err != nil && !errors.Is(err, errWiped) {
-			if ctx.Err() != nil { // or it is not for want of room that nothing was sent
-				err = fmt.Errorf("queue %q is full: %w", w.q.name(), err)
-			}
+		if err := w.wait(ctx); err == nil {
+			p.claim = w
+		} else if !errors.Is(err, errWiped) {
 			p.failRest(notSent(err))
 			break
-		}
-		if err == nil {
-			p.claim = w
 		}
 	}
 	return p.failed.err(len(batch))

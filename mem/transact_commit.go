@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -60,15 +59,10 @@ func (t *tx) commit(ctx context.Context, done []driver.Settlement) (lost func(co
 		if err != nil || w == nil {
 			return c.after, err
 		}
-		err = w.wait(ctx)
-		if err != nil && !errors.Is(err, errWiped) {
-			if ctx.Err() != nil { // or it is not for want of room that it failed
-				err = fmt.Errorf("queue %q is full: %w", w.q.name(), err)
-			}
-			return nil, err
-		}
-		if err == nil {
+		if err = w.wait(ctx); err == nil {
 			c.claim = w
+		} else if !errors.Is(err, errWiped) {
+			return nil, err
 		}
 	}
 }

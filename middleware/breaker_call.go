@@ -165,10 +165,12 @@ func (b *Breaker) conclude(t ticket, count func() (why string)) {
 	}
 	to, until, why := b.state, b.until, b.why
 	b.mu.Unlock()
-	for c := range paused {
-		c.PauseFor(time.Until(until), why) // one that has stopped too: it may run again before that is over
+	if len(paused) > 0 { // nearly no message opens it
+		for c := range paused {
+			c.PauseFor(time.Until(until), why) // one that has stopped too: it may run again before that is over
+		}
+		b.forgetStopped(paused) // or their pauses would pile up
 	}
-	b.forgetStopped(paused) // or their pauses would pile up
 	if from != to {
 		b.cfg.OnChange(from, to)
 	}

@@ -104,10 +104,11 @@ func (c DedupConfig) withDefaults() DedupConfig {
 // It cannot make the handler's effects happen once by itself: a process that dies between the effect and the mark handles
 // the message again.
 //
-// The mark is set after the handler returned, within 5 s of its own, and those of a batch within 5 s for all of them, whatever
-// became of the handler's context. When that fails, what the handler did stands and the message is done; a duplicate that comes after the lease is handled again. In a
-// batch each message is claimed in its turn, which is a call of the store each, and what is not to be handled is taken out.
-// A nil store is an error at start. A store that is a [Laster] tells [wherry.Explain] how far this reaches.
+// The mark is set after the handler returned, within 5 s of its own, and those of a batch within 5 s for all of them,
+// whatever became of the handler's context. When that fails, what the handler did stands and the message is done; a
+// duplicate that comes after the lease is handled again. In a batch each message is claimed in its turn, which is a call of
+// the store each, and what is not to be handled is taken out. A nil store is an error at start. A store that is a [Laster]
+// tells [wherry.Explain] how far this reaches.
 func Dedup(s Store, c DedupConfig) wherry.ConsumerOption {
 	if bad := c.validate(s); len(bad) > 0 {
 		return bad.invalid("dedup")

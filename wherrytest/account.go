@@ -12,7 +12,7 @@ import (
 type account struct {
 	ledger *ledger
 	source driver.Source
-	manner manner
+	manner driver.Manner
 	info   driver.Info
 	places map[string]place // by the topic of a delivery
 	ended  chan struct{}    // closed with the receiver
@@ -23,15 +23,6 @@ type account struct {
 	hands map[*driver.Delivery]*hand
 	gone  bool
 }
-
-// A manner is how a receiver shares what it receives.
-type manner uint8
-
-const (
-	competing manner = iota // what fails goes elsewhere, as a copy
-	sequenced               // what fails stays in hand until it is done
-	reading                 // that too, and nobody else receives what it does
-)
 
 // A hand is a delivery that was received and not settled.
 type hand struct {
@@ -55,13 +46,18 @@ type hand struct {
 func (h *hand) moveTo(o *outgoing, next step) { h.moved, h.next, h.write = true, next, o.write }
 
 // newAccount opens an account for a receiver that is open.
-func newAccount(l *ledger, s driver.Source, m manner, info driver.Info) *account {
+func newAccount(l *ledger, s driver.Source, m driver.Manner, info driver.Info) *account {
 	a := &account{
 		ledger: l, source: s, manner: m, info: info, places: make(map[string]place), ended: make(chan struct{}),
 		hands: make(map[*driver.Delivery]*hand),
 	}
 	l.opened(a)
 	return a
+}
+
+// keeps reports whether what fails stays in hand until it is done. Elsewhere it goes back as a copy.
+func (a *account) keeps() bool {
+	return a.manner == driver.Sequenced || a.manner == driver.Broadcasting
 }
 
 // role is that of the topic that a delivery came from.

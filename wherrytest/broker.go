@@ -67,7 +67,7 @@ func (b *Broker) OpenQueue(ctx context.Context, s driver.Source) (driver.Receive
 	if err != nil {
 		return nil, err
 	}
-	return b.open(ctx, s, competing, q.OpenQueue)
+	return b.open(ctx, s, driver.Competing, q.OpenQueue)
 }
 
 // OpenGroup opens one member of a group.
@@ -76,7 +76,7 @@ func (b *Broker) OpenGroup(ctx context.Context, s driver.Source) (driver.Receive
 	if err != nil {
 		return nil, err
 	}
-	return b.open(ctx, s, competing, g.OpenGroup)
+	return b.open(ctx, s, driver.Competing, g.OpenGroup)
 }
 
 // OpenSequence opens a receiver that owns keys.
@@ -85,7 +85,7 @@ func (b *Broker) OpenSequence(ctx context.Context, s driver.Source) (driver.Rece
 	if err != nil {
 		return nil, err
 	}
-	return b.open(ctx, s, sequenced, q.OpenSequence)
+	return b.open(ctx, s, driver.Sequenced, q.OpenSequence)
 }
 
 // OpenGroupSequence opens a member of a group that owns keys.
@@ -94,7 +94,7 @@ func (b *Broker) OpenGroupSequence(ctx context.Context, s driver.Source) (driver
 	if err != nil {
 		return nil, err
 	}
-	return b.open(ctx, s, sequenced, g.OpenGroupSequence)
+	return b.open(ctx, s, driver.Sequenced, g.OpenGroupSequence)
 }
 
 // OpenBroadcast opens a reader of everything. A record counts as its own from then on.
@@ -103,11 +103,11 @@ func (b *Broker) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Rec
 	if err != nil {
 		return nil, err
 	}
-	return b.open(ctx, s, reading, c.OpenBroadcast)
+	return b.open(ctx, s, driver.Broadcasting, c.OpenBroadcast)
 }
 
 func (b *Broker) open(
-	ctx context.Context, s driver.Source, m manner, open func(context.Context, driver.Source) (driver.Receiver, error),
+	ctx context.Context, s driver.Source, m driver.Manner, open func(context.Context, driver.Source) (driver.Receiver, error),
 ) (driver.Receiver, error) {
 	inner, err := open(ctx, s)
 	if err != nil {
@@ -126,7 +126,7 @@ func (b *Broker) OpenTransacted(ctx context.Context, s driver.Source) (driver.Tx
 	if err != nil {
 		return nil, err
 	}
-	return &txReceiver{inner: inner, account: newAccount(b.ledger, s, competing, inner.Info())}, nil
+	return &txReceiver{inner: inner, account: newAccount(b.ledger, s, driver.Transacted, inner.Info())}, nil
 }
 
 // Depth asks the real broker.

@@ -67,7 +67,7 @@ func (l *ledger) heardLocked(o wherry.Origin, id string) []*hand {
 // do not tell them apart.
 func (l *ledger) keeperLocked(o wherry.Origin) *place {
 	for a := range l.accounts {
-		if p, ok := a.places[o.Topic]; ok && a.manner != competing && a.source.Name == o.Consumer && a.source.Group == o.Group {
+		if p, ok := a.places[o.Topic]; ok && a.keeps() && a.source.Name == o.Consumer && a.source.Group == o.Group {
 			p.seat = 0
 			return &p
 		}

@@ -136,7 +136,7 @@ func (l *ledger) opened(a *account) {
 		}
 		p := place{topic: t.Name, group: a.source.Group}
 		switch {
-		case a.manner == reading:
+		case a.manner == driver.Broadcasting:
 			l.seats++
 			p.reader, p.seat = a.source.Name, l.seats
 			l.readers[t.Name] = append(l.readers[t.Name], p)
@@ -168,7 +168,7 @@ func (l *ledger) closed(a *account) {
 	}
 	clear(a.hands)
 	delete(l.accounts, a)
-	if a.manner == reading { // nothing that is sent from now on is for it
+	if a.manner == driver.Broadcasting { // nothing that is sent from now on is for it
 		for _, p := range a.places {
 			l.readers[p.topic] = slices.DeleteFunc(l.readers[p.topic], func(r place) bool { return r == p })
 		}

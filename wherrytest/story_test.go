@@ -10,7 +10,7 @@ import (
 func TestStoryStandsInOrderWhateverIsSettledFirst(t *testing.T) {
 	t.Parallel()
 	l, orders := newLedger(), driver.Topic{Name: "orders"}
-	r := newAccount(l, driver.Source{Topics: []driver.Topic{orders}}, competing, driver.Info{})
+	r := newAccount(l, driver.Source{Topics: []driver.Topic{orders}}, driver.Competing, driver.Info{})
 	send := func(role driver.Role, rec driver.Record) {
 		topic := orders
 		topic.Role = role
@@ -49,7 +49,7 @@ func TestACopyIsNotTakenForItsOriginal(t *testing.T) {
 	t.Parallel()
 	for range 20 { // the two lie in a map
 		l, orders := newLedger(), driver.Topic{Name: "orders"}
-		a := newAccount(l, driver.Source{Topics: []driver.Topic{orders}}, competing, driver.Info{})
+		a := newAccount(l, driver.Source{Topics: []driver.Topic{orders}}, driver.Competing, driver.Info{})
 		receive := func(attempt int) driver.Settlement {
 			d := &driver.Delivery{Topic: orders.Name, ID: driver.ID{Text: "one"}, Control: driver.Control{Attempt: attempt}}
 			l.received(a, []*driver.Delivery{d})
