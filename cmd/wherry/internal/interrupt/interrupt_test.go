@@ -1,6 +1,7 @@
 package interrupt_test
 
 import (
+	"os/signal"
 	"syscall"
 	"testing"
 
@@ -9,6 +10,9 @@ import (
 
 // A second signal that comes right after the first one quits. It is not parallel, since signals are for the whole process.
 func TestTwice(t *testing.T) { //nolint:paralleltest // See above.
+	if signal.Ignored(syscall.SIGINT) {
+		t.Fatal("SIGINT is ignored by this process, as by what a script starts with &, and would never come: start it with the default")
+	}
 	for _, second := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		ctx, requests := interrupt.Listen(t.Context())
 		for _, s := range []syscall.Signal{syscall.SIGINT, second} {
