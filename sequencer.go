@@ -291,6 +291,18 @@ func (s *sequencer) waitLocked(n *seqNode, until driver.Stamp) {
 // undueLocked takes a key out of the waiting ones.
 func (s *sequencer) undueLocked(n *seqNode) { heap.Remove(&s.due, n.Value.place) }
 
+// restingLocked is how many deliveries wait for a retry that is not due, the later ones of the key included. Nobody is to do
+// anything for them.
+func (s *sequencer) restingLocked(now time.Time) int {
+	n, at := 0, driver.StampOf(now)
+	for _, key := range s.due {
+		if key.Value.until > at {
+			n += key.Value.n
+		}
+	}
+	return n
+}
+
 func (s *sequencer) armLocked() {
 	if len(s.due) == 0 || s.w.done {
 		return

@@ -41,7 +41,7 @@ func (r *running) look(now time.Time) {
 		w.reach(now)
 	}
 	depth, known := r.waiting(now)
-	held, handled, busy := r.work()
+	held, handled, busy := r.work(now)
 
 	h := &r.health
 	h.mu.Lock()
@@ -119,14 +119,17 @@ func (r *running) ask(now time.Time) (driver.Depth, bool) {
 	return h.depth, h.depthKnown
 }
 
-// work says how much the workers hold, how much was done, and which lane has been at it longest.
-func (r *running) work() (held int, handled uint64, oldest *lane) {
+// work says how much the workers hold that could go on, how much was done, and which lane has been at it longest.
+func (r *running) work(now time.Time) (held int, handled uint64, oldest *lane) {
 	var since driver.Stamp
 	workers, handled := r.crew.all()
 	for _, w := range workers {
 		w.mu.Lock()
 		w.recallAllLocked()
 		held += w.unsettled
+		if w.seq != nil {
+			held -= w.seq.restingLocked(now)
+		}
 		if w.tx != nil {
 			handled += w.tx.committed() // what is handled again and again is no progress
 		} else {
