@@ -11,8 +11,9 @@ import (
 // the first has waited long enough.
 type bulk struct {
 	run      batchFunc
-	held     []*driver.Delivery        // in hand; the worker's lock guards it, and lost
+	held     []*driver.Delivery        // in hand; the worker's lock guards it, lost and due
 	lost     map[*driver.Delivery]bool // of those, what was revoked while their handler ran; nil until something was
+	due      time.Time                 // when the first of held has waited long enough
 	passed   []*driver.Delivery        // of those, what may reach the handler, where something may not
 	calling  []*driver.Delivery        // what the handler was called with
 	panicked func(v any) error
@@ -78,6 +79,7 @@ func (w *worker) fill(l *lane, first *driver.Delivery) []*driver.Delivery {
 		due = soon // a batch is to have what there is, and that was not asked yet
 	}
 	w.first = false
+	b.due = due
 	for len(b.held) < spec.batchSize && bytes < spec.batchBytes {
 		if w.stopped || w.intake.Err() != nil || w.r.paused.Load() {
 			for _, d := range b.held {

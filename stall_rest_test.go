@@ -1,6 +1,7 @@
 package wherry_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -67,4 +68,35 @@ func inOrderOf(b *mem.Broker, topic wherry.KeyedTopic[step]) wherry.Source[step]
 		return wherry.Sequence(b, topic)
 	}
 	return wherry.Broadcast(b, topic)
+}
+
+// A batch that is collected for longer than the stall time is no stall. A batch handler that hangs is one.
+func TestBatchThatIsCollectedIsNoStall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMem(t)
+		unblock := make(chan struct{})
+		var hangs atomic.Bool
+		var ev events
+		c := wherry.ConsumeBatch(wherry.Queue(b, orders), func(context.Context, *wherry.MessageBatch[order]) wherry.Outcome {
+			if hangs.Load() {
+				<-unblock
+			}
+			return wherry.Ack()
+		}, wherry.BatchAge(5*time.Minute), wherry.NoHandlerTimeout(), wherry.OnEvent(ev.record))
+		run := start(t, c)
+		synctest.Wait()
+		publish(t, b, orders, order{ID: 1})
+		time.Sleep(time.Minute)
+		assert.Equal(t, c.Health().State, wherry.StateRunning)
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, len(eventsOf[*wherry.Handled](&ev)), 1)
+		assert.Equal(t, len(eventsOf[*wherry.Stalled](&ev)), 0)
+		hangs.Store(true)
+		publish(t, b, orders, order{ID: 2})
+		time.Sleep(5 * time.Minute)
+		assert.Equal(t, stalled(t, c, 33*time.Second).State, wherry.StateStalled)
+		close(unblock)
+		run.mustEnd()
+	})
 }

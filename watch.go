@@ -136,6 +136,9 @@ func (r *running) work(now time.Time) (held int, handled uint64, oldest *lane) {
 			handled += w.handled
 		}
 		for _, l := range w.lanes {
+			if l.started == 0 && l.bulk != nil && now.Before(l.bulk.due) {
+				held -= len(l.bulk.held)
+			}
 			if l.started != 0 && (since == 0 || l.started < since) {
 				since, oldest = l.started, l
 			}
