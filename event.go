@@ -204,7 +204,8 @@ type Overran struct {
 	Stack string        // of the handler's goroutine, where it could be found; of eight at most that overrun at once
 }
 
-// Panicked is a handler that panicked. The message is retried.
+// Panicked is a handler or a middleware that panicked, of which the message is retried. Without an ID it is a scaling strategy, or
+// an event function for the first time in the run.
 type Panicked struct {
 	Origin
 	ID    string

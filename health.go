@@ -193,7 +193,7 @@ func (h *healthState) snapshot(r *running) Health {
 	defer h.mu.Unlock()
 	out.State, out.Since, out.Oldest, out.Backlog = h.state, h.since, h.oldest, h.backlog
 	out.Rate, out.Scaled = h.pace.perSecond(), h.change
-	out.Cause, out.Detail = sentences(blocked, missing), sentences(refusal, lost)
+	out.Cause, out.Detail = sentences(blocked, missing, r.deafened()), sentences(refusal, lost)
 	if h.state == StateRunning {
 		switch {
 		case missing != "" && out.Workers == 0:

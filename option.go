@@ -223,7 +223,8 @@ func ExactTime() ConsumerOption { return consumerOption(func(c *consumeSpec) { c
 
 // OnEvent calls f with everything that happens to the consumer; see [Event]. It may be given more than once. f is called
 // by the goroutine that does the work, often several at a time, and holds it up until it returns. It must not keep the
-// event.
+// event. A panic of f counts for nothing but that event: the first of each f in a run is told as [Panicked], without an id, and
+// is in [Health.Cause]. f must not end its goroutine.
 func OnEvent(f func(Event)) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if f == nil {

@@ -25,7 +25,7 @@ type running struct {
 	health healthState
 	fleet  *fleet
 	aside  asides
-	events []func(Event) // those of its options, and the broker's where that is a test's
+	events []*listener // those of its options, and the broker's where that is a test's
 
 	crew    crew
 	retries *outlet // back to the source: the topic, or the group alone
@@ -56,10 +56,11 @@ func newRunning(ctx context.Context, c *Consumer) *running {
 		origin: Origin{Consumer: c.spec.name, Topic: c.source.topic.name, Group: c.source.group},
 	}
 	r.clock.exact = c.spec.exactTime
-	r.events = c.spec.events
+	events := c.spec.events
 	if hear := ear.Of(c.source.broker); hear != nil {
-		r.events = append(slices.Clip(r.events), func(e Event) { hear(e) })
+		events = append(slices.Clip(events), func(e Event) { hear(e) })
 	}
+	r.events = listeners(events)
 	r.health.init(c.spec.stallAfter)
 	r.crew.init()
 	return r
@@ -285,13 +286,3 @@ func (r *running) close() {
 		r.clock.close()
 	})
 }
-
-// emit passes an event to the run's event functions.
-func (r *running) emit(e Event) {
-	for _, f := range r.events {
-		f(e)
-	}
-}
-
-// listening reports whether anybody wants events, so that none is made in vain.
-func (r *running) listening() bool { return len(r.events) > 0 }

@@ -105,7 +105,7 @@ func TestWhatIsNoSettlementIsNoFailedOne(t *testing.T) {
 	t.Parallel()
 	w, _ := handWorker(t, nil)
 	var seen []Event
-	w.r.events = []func(Event){func(e Event) { seen = append(seen, e) }}
+	w.r.events = listeners([]func(Event){func(e Event) { seen = append(seen, e) }})
 	w.leases = leases{w: w, every: time.Second, turn: make(chan struct{}, 1)}
 	w.leases.addLocked([]*driver.Delivery{{}, {}, {}})
 	w.unsettled = 3
