@@ -3,11 +3,8 @@ package wherry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
-
-	"github.com/wherryhq/wherry/driver"
 )
 
 const (
@@ -153,20 +150,4 @@ func (r *running) handled() uint64 {
 		w.mu.Unlock()
 	}
 	return n
-}
-
-// depth asks the broker what waits.
-func (r *running) depth() (driver.Depth, error) {
-	return depthOf(context.Background(), r.c.source.broker, r.c.source.driver(r.c.spec.name, 1))
-}
-
-// depthOf asks a broker what waits at a source, for a second at most.
-func depthOf(ctx context.Context, b driver.Broker, s driver.Source) (driver.Depth, error) {
-	in, ok := b.(driver.Inspector)
-	if !ok {
-		return driver.Depth{}, fmt.Errorf("%T is not a driver.Inspector: %w", b, errors.ErrUnsupported)
-	}
-	ctx, stop := context.WithTimeout(ctx, time.Second)
-	defer stop()
-	return in.Depth(ctx, s)
 }

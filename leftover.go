@@ -35,12 +35,14 @@ func (r *running) places() []driver.Source {
 // left is how much is left for the consumer, and in which topics. With an error it may be more, and the error says why that
 // is not known; it matches [errors.ErrUnsupported] where the broker never tells.
 func (r *running) left() (n int, topics []string, err error) {
-	return leftIn(r.c.source.broker, r.places())
+	return leftIn(r.c.source.broker, r.places(), r.depthAt)
 }
 
-func leftIn(b driver.Broker, places []driver.Source) (n int, topics []string, err error) {
+type depthFunc func(ctx context.Context, b driver.Broker, s driver.Source) (driver.Depth, error)
+
+func leftIn(b driver.Broker, places []driver.Source, depth depthFunc) (n int, topics []string, err error) {
 	for _, s := range places {
-		d, failed := depthOf(context.Background(), b, s)
+		d, failed := depth(context.Background(), b, s)
 		switch {
 		case errors.Is(failed, ErrNoTopic):
 			continue
@@ -119,7 +121,7 @@ func same(a, b driver.Broker) bool {
 func (f *fleet) late() error {
 	var sum AbandonedError
 	for _, l := range f.left {
-		n, topics, err := leftIn(l.broker, l.places)
+		n, topics, err := leftIn(l.broker, l.places, depthOf)
 		if errors.Is(err, ErrClosed) || l.unknown {
 			err = nil // its owner closed it, or somebody was told
 		}

@@ -9,11 +9,12 @@
 //
 // What a broker can do is found in its method set, once, when something is constructed. Where the engine has a fallback,
 // the ability is an optional interface ([Accepter], [Holder], [Extender], [Revoker], [Waiter], [Sharer], [Inspector],
-// [Describer]). A [Declarer] is for what stands beside the engine. Where there is none, the ability is the type of a
-// parameter ([Queuer], [Grouper], [Broadcaster], [Sequencer], [GroupSequencer], [Transactor]), so that a program that asks
-// a broker for what it lacks does not compile. A backend therefore returns its concrete type from its constructors. Each
-// ability is one small interface that never grows, and says what this kind of broker can do on its lowest supported server;
-// a newer server changes only how. What a setting forbids fails in Open, with the setting's name in the error.
+// [ReceiverInspector], [Describer]). A [Declarer] is for what stands beside the engine. Where there is none, the ability is
+// the type of a parameter ([Queuer], [Grouper], [Broadcaster], [Sequencer], [GroupSequencer], [Transactor]), so that a
+// program that asks a broker for what it lacks does not compile. A backend therefore returns its concrete type from its
+// constructors. Each ability is one small interface that never grows, and says what this kind of broker can do on its
+// lowest supported server; a newer server changes only how. What a setting forbids fails in Open, with the setting's name
+// in the error.
 //
 // # Words
 //

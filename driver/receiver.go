@@ -134,3 +134,12 @@ type Sharer interface {
 	// to another only where nothing of the key stays in hand. It may be closed by Close, or never be.
 	Wanted() <-chan struct{}
 }
+
+// A ReceiverInspector is a [Receiver] that can say how much waits for itself, where others of its source may have what it never
+// gets: other broadcast readers, those that own keys, and those that have partitions.
+type ReceiverInspector interface {
+	// Depth reports on what this receiver could be given as things are: not what waits for another reader, behind a key that
+	// another owns, or in a partition that another has. InFlight is what it has in hand itself. It is like that of [Inspector]
+	// in all else, and after Close an error. One that matches [errors.ErrUnsupported] says that it never knows.
+	Depth(ctx context.Context) (Depth, error)
+}

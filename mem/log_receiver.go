@@ -46,6 +46,8 @@ const (
 var (
 	_ driver.Revoker = (*logReceiver)(nil)
 	_ driver.Waiter  = (*logReceiver)(nil)
+
+	_ driver.ReceiverInspector = (*logReceiver)(nil)
 )
 
 func newLogReceiver(b *LogBroker, s driver.Source, how mode) *logReceiver {

@@ -44,9 +44,12 @@ type receiver struct {
 }
 
 var (
-	_ driver.Revoker  = (*receiver)(nil)
-	_ driver.Waiter   = (*receiver)(nil)
-	_ driver.Sharer   = (*receiver)(nil)
+	_ driver.Revoker = (*receiver)(nil)
+	_ driver.Waiter  = (*receiver)(nil)
+	_ driver.Sharer  = (*receiver)(nil)
+
+	_ driver.ReceiverInspector = (*receiver)(nil)
+
 	_ driver.Extender = leased{}
 )
 

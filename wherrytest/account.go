@@ -2,6 +2,8 @@ package wherrytest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -90,6 +92,14 @@ func (*account) waiting(inner any) string {
 		return w.Waiting()
 	}
 	return ""
+}
+
+// depth is how much waits for the real receiver.
+func (*account) depth(ctx context.Context, inner any) (driver.Depth, error) {
+	if in, ok := inner.(driver.ReceiverInspector); ok {
+		return in.Depth(ctx)
+	}
+	return driver.Depth{}, fmt.Errorf("%T is not a driver.ReceiverInspector: %w", inner, errors.ErrUnsupported)
 }
 
 // revocations passes on the tenures that end, after what was in hand of those that are lost is out of the books. The

@@ -18,6 +18,8 @@ var (
 	_ driver.Revoker  = (*receiver)(nil)
 	_ driver.Waiter   = (*receiver)(nil)
 	_ driver.Sharer   = (*receiver)(nil)
+
+	_ driver.ReceiverInspector = (*receiver)(nil)
 )
 
 // Receive notes what it brings.
@@ -56,6 +58,11 @@ func (r *receiver) Revocations() <-chan driver.Revocation { return r.account.rev
 
 // Waiting is why the real receiver brings nothing.
 func (r *receiver) Waiting() string { return r.account.waiting(r.Receiver) }
+
+// Depth is how much waits for the real receiver.
+func (r *receiver) Depth(ctx context.Context) (driver.Depth, error) {
+	return r.account.depth(ctx, r.Receiver)
+}
 
 // Wanted is the real receiver's, or never carries anything.
 func (r *receiver) Wanted() <-chan struct{} {

@@ -1,0 +1,72 @@
+package wherry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wherryhq/wherry/driver"
+)
+
+// depthTime is how long the engine waits for an answer.
+const depthTime = time.Second
+
+// depth asks what waits for the consumer.
+func (r *running) depth() (driver.Depth, error) {
+	return r.depthAt(context.Background(), r.c.source.broker, r.c.source.driver(r.c.spec.name, 1))
+}
+
+// depthAt asks what waits at one of the consumer's places. What waits for a broadcast its own reader knows: the broker's answer is
+// of all readers together.
+func (r *running) depthAt(ctx context.Context, b driver.Broker, s driver.Source) (driver.Depth, error) {
+	if r.c.source.manner == broadcasting && s.Topics[0].Name == r.origin.Topic {
+		if d, err := r.ownDepth(ctx); !errors.Is(err, errors.ErrUnsupported) {
+			return d, err
+		}
+	}
+	return depthOf(ctx, b, s)
+}
+
+// ownDepth asks the receivers what waits for them. Of what is anybody's each counts all.
+func (r *running) ownDepth(ctx context.Context) (driver.Depth, error) {
+	var sum driver.Depth
+	ctx, stop := context.WithTimeout(ctx, depthTime)
+	defer stop()
+	for _, w := range r.crew.now() {
+		in, ok := w.recv.(driver.ReceiverInspector)
+		if !ok {
+			return driver.Depth{}, fmt.Errorf("%T is not a driver.ReceiverInspector: %w", w.recv, errors.ErrUnsupported)
+		}
+		d, err := in.Depth(ctx)
+		if err != nil {
+			return driver.Depth{}, err
+		}
+		sum.Ready = plus(sum.Ready, d.Ready)
+		sum.Held = plus(sum.Held, d.Held)
+		sum.InFlight = plus(sum.InFlight, d.InFlight)
+		if !d.Oldest.IsZero() && (sum.Oldest.IsZero() || d.Oldest.Before(sum.Oldest)) {
+			sum.Oldest = d.Oldest
+		}
+	}
+	return sum, nil
+}
+
+// plus adds numbers of which -1 is one that is not known.
+func plus(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
+// depthOf asks a broker what waits at a source, for depthTime at most.
+func depthOf(ctx context.Context, b driver.Broker, s driver.Source) (driver.Depth, error) {
+	in, ok := b.(driver.Inspector)
+	if !ok {
+		return driver.Depth{}, fmt.Errorf("%T is not a driver.Inspector: %w", b, errors.ErrUnsupported)
+	}
+	ctx, stop := context.WithTimeout(ctx, depthTime)
+	defer stop()
+	return in.Depth(ctx, s)
+}
