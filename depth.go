@@ -52,6 +52,16 @@ func (r *running) ownDepth(ctx context.Context) (driver.Depth, error) {
 	return sum, nil
 }
 
+// mayReceive reports whether any of what is ready could come to one of the receivers, as far as they know. Behind a key of another
+// consumer, or in its partitions, it could not: that one is to be asked why nothing moves.
+func (r *running) mayReceive() bool {
+	if len(r.crew.now()) == 0 {
+		return true
+	}
+	d, err := r.ownDepth(context.Background())
+	return err != nil || d.Ready != 0
+}
+
 // plus adds numbers of which -1 is one that is not known.
 func plus(a, b int64) int64 {
 	if a < 0 || b < 0 {

@@ -33,6 +33,15 @@ func (b *doubtful) Depth(ctx context.Context, s driver.Source) (driver.Depth, er
 	return b.answer(d)
 }
 
+// OpenQueue opens a receiver that does not know what waits for it, or it would contradict the broker.
+func (b *doubtful) OpenQueue(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	r, err := b.Broker.OpenQueue(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return struct{ driver.Receiver }{r}, nil
+}
+
 func (b *doubtful) set(answer func(d driver.Depth) (driver.Depth, error)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

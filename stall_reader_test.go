@@ -2,6 +2,7 @@ package wherry_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,5 +53,54 @@ func readersKnowTheirOwn(t *testing.T, b driver.Broadcaster) {
 	resume()
 	first.mustEnd()
 	assert.Equal(t, one.Health().Handled, uint64(1))
+	assert.NoError(t, b.Close(context.Background()))
+}
+
+// What waits behind a key, or in a partition, that another consumer has is no stall of this one, though the other hangs.
+func TestStallIsOfWhoHasTheKey(t *testing.T) {
+	t.Parallel()
+	for name, newBroker := range map[string]func() driver.Sequencer{
+		"broker": func() driver.Sequencer { return mem.New(mem.Config{}) },
+		"log":    func() driver.Sequencer { return mem.NewLog(mem.LogConfig{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { stallIsOfWhoHasTheKey(t, newBroker()) })
+		})
+	}
+}
+
+func stallIsOfWhoHasTheKey(t *testing.T, b driver.Sequencer) {
+	t.Helper()
+	unblock := make(chan struct{})
+	var consumers []*wherry.Consumer
+	var runs []*run
+	for _, name := range []string{"one", "other"} {
+		c := wherry.Consume(wherry.Sequence(b, steps), func(context.Context, *wherry.Message[step]) wherry.Outcome {
+			<-unblock
+			return wherry.Ack()
+		}, wherry.Name(name), wherry.Prefetch(4), wherry.NoHandlerTimeout())
+		consumers, runs = append(consumers, c), append(runs, start(t, c))
+	}
+	synctest.Wait()
+	publish(t, b, steps, stepsOf(1000, "a")...)
+	time.Sleep(time.Minute)
+	var stalled, idle int
+	for _, c := range consumers {
+		switch h := c.Health(); {
+		case h.State == wherry.StateStalled:
+			stalled++
+			assert.True(t, strings.Contains(h.Cause, "handler blocked for"), h.Cause)
+		case h.Ready && h.InFlight == 0:
+			idle++
+			assert.True(t, h.Backlog > 900, "the backlog is the sequence's")
+		}
+	}
+	assert.Equal(t, stalled, 1)
+	assert.Equal(t, idle, 1)
+	close(unblock)
+	for _, r := range runs {
+		r.mustEnd()
+	}
 	assert.NoError(t, b.Close(context.Background()))
 }

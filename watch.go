@@ -42,11 +42,15 @@ func (r *running) look(now time.Time) {
 	}
 	depth, known := r.waiting(now)
 	held, handled, busy := r.work(now)
+	ready := depth.Ready > 0
+	if ready && held == 0 {
+		ready = r.mayReceive()
+	}
 
 	h := &r.health
 	h.mu.Lock()
 	// A question that failed does not say that nothing waits: the answer before it stands for a while.
-	waits := held > 0 || depth.Ready > 0 && (known || now.Sub(h.answered) < h.stallAfter)
+	waits := held > 0 || ready && (known || now.Sub(h.answered) < h.stallAfter)
 	h.backlog, h.oldest = -1, 0
 	if known {
 		h.backlog = depth.Ready
