@@ -66,7 +66,7 @@ func (c *lazyContext) made() context.Context {
 	c.touched.Store(true)
 	ctx, stop := c.base, context.CancelFunc(func() {})
 	if c.binds() {
-		ctx, stop = context.WithDeadlineCause(ctx, c.deadline.Time(), c.cause)
+		ctx, stop = context.WithDeadlineCause(ctx, c.clock.time(c.deadline), c.cause)
 	}
 	c.real, c.cancel = context.WithCancelCause(ctx)
 	c.stop = stop
@@ -76,7 +76,7 @@ func (c *lazyContext) made() context.Context {
 // Deadline implements [context.Context] without touching it.
 func (c *lazyContext) Deadline() (time.Time, bool) {
 	base, ok := c.base.Deadline()
-	own := c.deadline.Time()
+	own := c.clock.time(c.deadline)
 	switch {
 	case !c.binds():
 		return base, ok

@@ -227,16 +227,16 @@ type Recovered struct {
 	After time.Duration
 }
 
-// Paused is a consumer that was paused.
+// Paused is a consumer that was paused, or that began to run while it was.
 type Paused struct {
 	Origin
-	Why string
+	Why string // of all its pauses, where it was paused before it ran
 }
 
-// Resumed is a paused consumer that goes on.
+// Resumed is a paused consumer that goes on. There was a Paused before it, in the same run.
 type Resumed struct {
 	Origin
-	After time.Duration
+	After time.Duration // since that
 }
 
 // Revoked is deliveries that the broker took back for another consumer.

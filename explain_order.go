@@ -63,6 +63,7 @@ func (e *explainer) explainSequence() {
 		"Once %d messages wait for a key, %d for all or %d bytes, their worker receives no more until less waits, and health says so.",
 		e.source.sequence.perKey, e.source.sequence.total, e.source.sequence.bytes))
 	crowded := said("A key for which as many wait as may is set aside while its first is tried again, before its attempts are used up.")
+	alone := said("Another consumer of the source does not know, and handles what comes to it of such a key: run one.")
 	switch e.source.sequence.onFailure {
 	case Skip:
 		e.means("on failure: skip", ByEngine, e.proven(factSkips))
@@ -73,9 +74,9 @@ func (e *explainer) explainSequence() {
 	case FailAll:
 		e.means("on failure: fail all", ByEngine,
 			said("It and every later message of its key go to the dead letters, the later ones unseen. Which keys is known in memory."),
-			crowded)
+			alone, crowded)
 	case Park:
-		e.means("on failure: park", ByEngine, e.proven(factParks), said("Which keys are parked is known in memory."), crowded)
+		e.means("on failure: park", ByEngine, e.proven(factParks), said("Which keys are parked is known in memory."), alone, crowded)
 	}
 }
 

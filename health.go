@@ -64,6 +64,8 @@ type Health struct {
 	Workers, MinWorkers, MaxWorkers int
 	// Scaled is the last change of their number in this run; the zero value where there was none.
 	Scaled ScaleDecision
+	// Aside is how many keys are set aside in this run, under [FailAll] and [Park].
+	Aside int
 	// Since is when the state began.
 	Since time.Time
 }
@@ -182,6 +184,7 @@ func (h *healthState) snapshot(r *running) Health {
 		w.mu.Unlock()
 	}
 	out.MinWorkers, out.MaxWorkers = r.c.spec.bounds()
+	out.Aside = int(r.aside.n.Load())
 	blocked, refusal := r.blockedMoves()
 	if blocked == "" {
 		blocked = r.crowded()

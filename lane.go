@@ -189,7 +189,7 @@ func (l *lane) tell(d *driver.Delivery, o Outcome) {
 		Took: max(time.Duration(now-l.started), 0), // the two may be readings of different age
 	}
 	if p := d.Control.Published; p != 0 {
-		e.Age = max(time.Duration(now-p), 0)
+		e.Age = r.clock.since(p, now)
 	}
 	r.emit(e)
 }

@@ -2,6 +2,7 @@ package wherry
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -9,7 +10,6 @@ import (
 // pause is one reason for which a consumer is paused. The consumer's lock guards it.
 type pause struct {
 	why   string
-	began time.Time
 	until time.Time   // zero: until it is resumed
 	timer *time.Timer // of one that ends by itself, while the consumer runs
 }
@@ -19,7 +19,7 @@ type pause struct {
 // resumed. It may be called from a handler, a middleware or a loop over [Pull], and before Run. A paused loop waits where it asks for
 // its next message, until the pause or its context ends. resume may be called more than once, from any goroutine.
 func (c *Consumer) Pause(why string) (resume func()) {
-	return c.pause(&pause{why: why, began: time.Now()})
+	return c.pause(&pause{why: why})
 }
 
 // PauseFor is [Consumer.Pause] for at most d: the consumer goes on by itself, or earlier by resume. The time runs on while
@@ -29,8 +29,7 @@ func (c *Consumer) PauseFor(d time.Duration, why string) (resume func()) {
 	if d <= 0 {
 		return func() {}
 	}
-	now := time.Now()
-	return c.pause(&pause{why: why, began: now, until: now.Add(d)})
+	return c.pause(&pause{why: why, until: time.Now().Add(d)})
 }
 
 func (c *Consumer) pause(p *pause) (resume func()) {
@@ -41,18 +40,24 @@ func (c *Consumer) pause(p *pause) (resume func()) {
 	if c.pauses == nil {
 		c.pauses = make(map[*pause]struct{})
 	}
-	c.pauses[p] = struct{}{}
-	first := len(c.pauses) == 1
 	r := c.running
+	if r == nil {
+		c.forgetPausesLocked() // no timer does
+	}
+	c.pauses[p] = struct{}{}
+	first, tells := len(c.pauses) == 1, false
 	if r != nil {
 		r.paused.Store(true)
 		c.armLocked(p)
+		tells = first && r.standsLocked()
 	}
 	c.mu.Unlock()
 	if r != nil && first {
 		for _, w := range r.crew.now() {
 			w.share("paused")
 		}
+	}
+	if tells {
 		r.emit(&Paused{Origin: r.origin, Why: p.why})
 	}
 	return sync.OnceFunc(func() { c.resume(p) })
@@ -67,16 +72,45 @@ func (c *Consumer) resume(p *pause) {
 	c.endLocked(p)
 	r := c.running
 	last := len(c.pauses) == 0
+	var since time.Time
 	if r != nil && last {
 		r.paused.Store(false)
+		since, r.pausedSince = r.pausedSince, time.Time{}
 	}
 	c.mu.Unlock()
 	if r != nil && last {
 		for _, w := range r.crew.now() {
 			w.resume()
 		}
-		r.emit(&Resumed{Origin: r.origin, After: time.Since(p.began)})
 	}
+	if !since.IsZero() {
+		r.emit(&Resumed{Origin: r.origin, After: time.Since(since)})
+	}
+}
+
+// tellStarted tells that the run began, and of pauses that were made before.
+func (r *running) tellStarted() {
+	r.emit(&Started{Origin: r.origin, Note: r.c.source.unnamed()})
+	c := r.c
+	c.mu.Lock()
+	r.toldStarted = true
+	var whys []string
+	if len(c.pauses) > 0 && r.standsLocked() {
+		whys = c.pauseReasonsLocked()
+	}
+	c.mu.Unlock()
+	if len(whys) > 0 {
+		r.emit(&Paused{Origin: r.origin, Why: strings.Join(whys, "; ")})
+	}
+}
+
+// standsLocked notes that the run stands still from now on, and reports whether that is to be told: what is paused before it began
+// is told with its beginning.
+func (r *running) standsLocked() bool {
+	if r.toldStarted {
+		r.pausedSince = time.Now()
+	}
+	return r.toldStarted
 }
 
 // endLocked forgets a pause.
@@ -98,15 +132,21 @@ func (c *Consumer) armLocked(p *pause) {
 // armPausesLocked readies the pauses for a run: what is over is forgotten, for the rest timers run. It returns how many
 // are left.
 func (c *Consumer) armPausesLocked() int {
+	c.forgetPausesLocked()
+	for p := range c.pauses {
+		c.armLocked(p)
+	}
+	return len(c.pauses)
+}
+
+// forgetPausesLocked forgets those that are over.
+func (c *Consumer) forgetPausesLocked() {
 	now := time.Now()
 	for p := range c.pauses {
 		if !p.until.IsZero() && !now.Before(p.until) {
 			c.endLocked(p)
-			continue
 		}
-		c.armLocked(p)
 	}
-	return len(c.pauses)
 }
 
 // disarmPausesLocked stops the timers at the end of a run.
@@ -123,6 +163,10 @@ func (c *Consumer) disarmPausesLocked() {
 func (c *Consumer) pauseReasons() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.pauseReasonsLocked()
+}
+
+func (c *Consumer) pauseReasonsLocked() []string {
 	whys := make([]string, 0, len(c.pauses))
 	for p := range c.pauses {
 		whys = append(whys, p.why)

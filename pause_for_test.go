@@ -102,25 +102,60 @@ func TestPauseForOutlivesRun(t *testing.T) {
 		c, seen := arrivals(t, 0, wherry.OnEvent(func(e wherry.Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			events = append(events, fmt.Sprintf("%T", e))
+			text := fmt.Sprintf("%T", e)
+			switch e := e.(type) {
+			case *wherry.Paused:
+				text += ": " + e.Why
+			case *wherry.Resumed:
+				text += " after " + e.After.String()
+			}
+			events = append(events, text)
 		}))
 		go func() {
 			time.Sleep(time.Second)
 			c.PauseFor(10*time.Second, "a long rest")
 		}()
 		runFor(t, c, 2*time.Second)
-		assert.Equal(t, take(), []string{"*wherry.Started", "*wherry.Paused", "*wherry.Stopped"})
+		assert.Equal(t, take(), []string{"*wherry.Started", "*wherry.Paused: a long rest", "*wherry.Stopped"})
 		assert.Equal(t, seen(), nil)
 
 		// What is left of the pause holds for the next run.
 		runFor(t, c, 12*time.Second)
-		assert.Equal(t, take(), []string{"*wherry.Started", "*wherry.Resumed", "*wherry.Stopped"})
+		assert.Equal(t, take(), []string{"*wherry.Started", "*wherry.Paused: a long rest", "*wherry.Resumed after 9s", "*wherry.Stopped"})
 
 		// A pause that ended while nothing ran is forgotten.
 		c.PauseFor(time.Second, "a rest")
 		time.Sleep(2 * time.Second)
 		runFor(t, c, time.Second)
 		assert.Equal(t, take(), []string{"*wherry.Started", "*wherry.Stopped"})
+	})
+}
+
+// What is told of several pauses is how long the consumer stood still.
+func TestResumedIsAfterAllPauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var after []time.Duration
+		c, _ := arrivals(t, 0, wherry.OnEvent(func(e wherry.Event) {
+			if e, ok := e.(*wherry.Resumed); ok {
+				after = append(after, e.After)
+			}
+		}))
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			time.Sleep(time.Second)
+			first := c.Pause("one")
+			time.Sleep(9 * time.Second)
+			second := c.Pause("another")
+			time.Sleep(time.Second)
+			first()
+			time.Sleep(time.Second)
+			second()
+		}()
+		runFor(t, c, 20*time.Second)
+		<-over
+		assert.Equal(t, after, []time.Duration{11 * time.Second})
 	})
 }
 

@@ -141,7 +141,7 @@ type puller struct {
 func newPuller(ctx context.Context, r *running) *puller {
 	intake, stop := context.WithCancel(ctx)
 	p := &puller{r: r, w: r.crew.now()[0], stop: stop}
-	r.emit(&Started{Origin: r.origin, Note: r.c.source.unnamed()})
+	r.tellStarted()
 	r.health.set(StateRunning)
 	kept := context.WithoutCancel(ctx)
 	p.w.begin(kept, intake)

@@ -148,7 +148,7 @@ func (w *worker) reach(now time.Time) {
 	if w.asked == 0 {
 		return
 	}
-	lasts := now.Sub(w.asked.Time())
+	lasts := now.Sub(w.r.clock.time(w.asked))
 	switch {
 	case away:
 		w.tellLocked(w.awayLocked(driver.ErrDisconnected))

@@ -48,6 +48,9 @@ type running struct {
 	failOnce sync.Once
 	failure  error
 	closing  sync.Once
+
+	toldStarted bool      // the consumer's lock guards it and
+	pausedSince time.Time // when the run began to stand still, and told it; zero while it does not
 }
 
 func newRunning(ctx context.Context, c *Consumer) *running {
@@ -55,7 +58,7 @@ func newRunning(ctx context.Context, c *Consumer) *running {
 		c: c, failed: make(chan struct{}), fleet: fleetOf(ctx),
 		origin: Origin{Consumer: c.spec.name, Topic: c.source.topic.name, Group: c.source.group},
 	}
-	r.clock.exact = c.spec.exactTime
+	r.clock.exact, r.clock.began = c.spec.exactTime, time.Now()
 	events := c.spec.events
 	if hear := ear.Of(c.source.broker); hear != nil {
 		events = append(slices.Clip(events), func(e Event) { hear(e) })
@@ -139,7 +142,7 @@ func (r *running) run(ctx context.Context) error {
 	defer r.hurry()
 
 	var beside sync.WaitGroup // everything but lanes; they may be abandoned, these never
-	r.emit(&Started{Origin: r.origin, Note: r.c.source.unnamed()})
+	r.tellStarted()
 	r.health.set(StateRunning)
 	r.crew.begin(len(r.crew.now()))
 	for _, w := range r.crew.now() {

@@ -101,12 +101,16 @@ const (
 	Block
 	// FailAll sends the message and every later one of its key to the dead letters, the later ones unseen. Nothing is lost, the
 	// handler never sees a message whose predecessor failed, and the key is dead until its consumer runs anew: what was set
-	// aside is known in memory only. Redriven messages share that fate.
+	// aside is known in memory only, by the consumer that set it aside. Redriven messages share that fate. Another consumer of
+	// the source does not know it, and handles what comes to it of the key: where a key may go from one consumer to another,
+	// in one process or in several, run one.
 	FailAll
 	// Park sets the message and every later one of its key aside in the dead letters, in order, and lets the key go on when a
 	// [Redrive] has brought all of them back, in order too. Nothing is lost or out of order, and the key is late until somebody
-	// redrives. Which keys are parked is known in memory only: after a restart the key goes on with what comes, so redrive
-	// before.
+	// redrives. Which keys are parked is known in memory only, by the consumer that parked them: after a restart the key goes on
+	// with what comes, so redrive before. Another consumer of the source does not know it either. It handles what comes to it of
+	// the key, and what is redriven to it does not free the key where it is parked: where a key may go from one consumer to
+	// another, in one process or in several, run one. [Health] counts the keys.
 	Park
 )
 

@@ -58,7 +58,7 @@ func (s *sequencer) tryAgain(l *lane, d *driver.Delivery, o Outcome) driver.Sett
 	if w.r.listening() {
 		e = &Retried{Origin: w.r.origin, ID: d.ID.String(), Attempt: attempt, Delay: delay, Err: o.err}
 	}
-	s.keep(l, &shown, driver.StampOf(now).Add(delay), o.err, e)
+	s.keep(l, &shown, s.w.r.clock.of(now).Add(delay), o.err, e)
 	return driver.Settlement{}
 }
 
@@ -75,7 +75,7 @@ func (s *sequencer) putOff(l *lane, d *driver.Delivery, o Outcome) driver.Settle
 	if s.w.r.listening() {
 		e = &Deferred{Origin: s.w.r.origin, ID: d.ID.String(), Delay: delay}
 	}
-	s.keep(l, &shown, driver.StampOf(time.Now()).Add(delay), nil, e)
+	s.keep(l, &shown, s.w.r.clock.of(time.Now()).Add(delay), nil, e)
 	return driver.Settlement{}
 }
 
@@ -86,7 +86,7 @@ func (s *sequencer) hop(l *lane, d *driver.Delivery) driver.Settlement {
 	if !s.ordered {
 		shown := *d
 		shown.Control.Hold = nil
-		s.keep(l, &shown, due, nil, nil)
+		s.keep(l, &shown, s.w.r.clock.until(due), nil, nil)
 		return driver.Settlement{}
 	}
 	rec := recordOf(d)

@@ -294,7 +294,7 @@ func (s *sequencer) undueLocked(n *seqNode) { heap.Remove(&s.due, n.Value.place)
 // restingLocked is how many deliveries wait for a retry that is not due, the later ones of the key included. Nobody is to do
 // anything for them.
 func (s *sequencer) restingLocked(now time.Time) int {
-	n, at := 0, driver.StampOf(now)
+	n, at := 0, s.w.r.clock.of(now)
 	for _, key := range s.due {
 		if key.Value.until > at {
 			n += key.Value.n
@@ -307,7 +307,7 @@ func (s *sequencer) armLocked() {
 	if len(s.due) == 0 || s.w.done {
 		return
 	}
-	wait := max(time.Until(s.due[0].Value.until.Time()), 0)
+	wait := max(time.Until(s.w.r.clock.time(s.due[0].Value.until)), 0)
 	if s.timer == nil {
 		s.timer = time.AfterFunc(wait, s.wakeDue)
 	} else {
@@ -320,7 +320,7 @@ func (s *sequencer) wakeDue() {
 	w := s.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := driver.StampOf(time.Now())
+	now := w.r.clock.of(time.Now())
 	for len(s.due) > 0 && s.due[0].Value.until <= now {
 		n, _ := heap.Pop(&s.due).(*seqNode)
 		s.readyLocked(n)

@@ -173,7 +173,7 @@ func (r *running) cause(busy *lane) (text, detail, stack string) {
 		}
 		w.mu.Unlock()
 		if started != 0 {
-			took := time.Since(started.Time()).Round(time.Millisecond)
+			took := time.Since(r.clock.time(started)).Round(time.Millisecond)
 			who := "handler"
 			if r.loops() {
 				who = "loop"
@@ -216,11 +216,11 @@ func (r *running) reportOverruns(now time.Time) {
 		w.mu.Lock()
 		w.recallAllLocked()
 		for _, l := range w.lanes {
-			if l.started == 0 || l.overran || now.Sub(l.started.Time()) < timeout {
+			if l.started == 0 || l.overran || now.Sub(r.clock.time(l.started)) < timeout {
 				continue
 			}
 			l.overran = true
-			e := &Overran{Origin: r.origin, Took: now.Sub(l.started.Time())}
+			e := &Overran{Origin: r.origin, Took: now.Sub(r.clock.time(l.started))}
 			if held := l.heldLocked(); len(held) > 0 {
 				e.ID = held[0].ID.String()
 			}

@@ -283,7 +283,7 @@ func (w *worker) nowLocked() driver.Stamp {
 	if w.pace.Proven() {
 		return w.r.clock.now()
 	}
-	return driver.StampOf(time.Now())
+	return w.r.clock.of(time.Now())
 }
 
 // finishLocked notes that the lane has nothing in hand.

@@ -38,6 +38,8 @@ type ConsumerReport struct {
 	Workers    int `json:"workers,omitempty"`
 	MinWorkers int `json:"min_workers,omitempty"`
 	MaxWorkers int `json:"max_workers,omitempty"`
+	// Aside is how many keys are set aside, under wherry.FailAll and wherry.Park; absent where none is.
+	Aside int `json:"aside,omitempty"`
 	// Scaled is the last change of their number; absent where there was none.
 	Scaled *ScaledReport `json:"scaled,omitempty"`
 }
@@ -134,7 +136,7 @@ func (h *handler) consumer(from *wherry.Health) ConsumerReport {
 	out := ConsumerReport{
 		Consumer: from.Consumer, Topic: from.Topic, Group: from.Group, State: from.State, Ready: from.Ready,
 		Cause: from.Cause, InFlight: from.InFlight, Handled: from.Handled, OldestSeconds: from.Oldest.Seconds(),
-		Rate: from.Rate, Workers: from.Workers,
+		Rate: from.Rate, Workers: from.Workers, Aside: from.Aside,
 	}
 	if from.MinWorkers != from.MaxWorkers {
 		out.MinWorkers, out.MaxWorkers = from.MinWorkers, from.MaxWorkers

@@ -1,6 +1,8 @@
 package health_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -119,4 +121,23 @@ func TestANilOptionIsAnswered(t *testing.T) {
 		assert.Equal(t, w.Code, http.StatusInternalServerError)
 		assert.Equal(t, w.Body.String(), `{"error":"health: option 2 is nil"}`+"\n")
 	}
+}
+
+// How many keys a sequence has set aside is told, so that somebody mends and redrives them.
+func TestKeysThatAreSetAsideAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tt := wherrytest.New(t)
+		steps := wherry.NewKeyedTopic("steps", codec.Text{}, func(dst []byte, v *string) []byte { return append(dst, *v...) })
+		c := wherry.Consume(wherry.Sequence(tt.Broker(), steps, wherry.OnFailure(wherry.Park)),
+			func(context.Context, *wherry.Message[string]) wherry.Outcome {
+				return wherry.Reject(errors.New("no such account"))
+			})
+		tt.Run(c)
+		wherrytest.Probe(tt, steps).Publish("a", "b", "a")
+		tt.Quiesce()
+		_, r := ask(t, health.Of(c).Ready(), "/")
+		assert.Equal(t, r.Consumers[0].Aside, 2)
+		assert.Equal(t, r.Consumers[0].Ready, true)
+	})
 }

@@ -245,7 +245,7 @@ func TestBreakerOutlivesRun(t *testing.T) {
 		assert.Equal(t, p.calls.Load(), 3)
 		assert.Equal(t, r.log.take(), []string{
 			"*wherry.Started 0s", "*wherry.Paused 0s", "*wherry.Stopped 1s",
-			"*wherry.Started 5s", "*wherry.Resumed 10s", "*wherry.Stopped 15s",
+			"*wherry.Started 5s", "*wherry.Paused 5s", "*wherry.Resumed 10s", "*wherry.Stopped 15s",
 		})
 
 		// Whose time was over while nothing ran is half-open, and begins at once.

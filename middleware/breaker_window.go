@@ -9,12 +9,16 @@ const windowParts = 10
 type callWindow struct {
 	width time.Duration // of a part
 	parts [windowParts]struct{ calls, failures int }
-	now   int64 // the number of the current part since the epoch
+	began time.Time // with the first outcome. Parts are counted from it, by its monotonic reading
+	now   int64     // the number of the current part
 }
 
 // add counts an outcome and returns the sums of the window.
 func (w *callWindow) add(now time.Time, failed bool) (calls, failures int) {
-	n := now.UnixNano() / int64(max(w.width, 1))
+	if w.began.IsZero() {
+		w.began = now
+	}
+	n := int64(max(now.Sub(w.began), 0) / max(w.width, 1))
 	if gone := n - w.now; gone < 0 || gone >= windowParts {
 		w.clear()
 	} else {
