@@ -34,11 +34,7 @@ func (r *running) ownDepth(ctx context.Context) (driver.Depth, error) {
 	ctx, stop := context.WithTimeout(ctx, depthTime)
 	defer stop()
 	for _, w := range r.crew.now() {
-		in, ok := w.recv.(driver.ReceiverInspector)
-		if !ok {
-			return driver.Depth{}, fmt.Errorf("%T is not a driver.ReceiverInspector: %w", w.recv, errors.ErrUnsupported)
-		}
-		d, err := in.Depth(ctx)
+		d, err := w.ownDepth(ctx)
 		if err != nil {
 			return driver.Depth{}, err
 		}
@@ -52,14 +48,28 @@ func (r *running) ownDepth(ctx context.Context) (driver.Depth, error) {
 	return sum, nil
 }
 
-// mayReceive reports whether any of what is ready could come to one of the receivers, as far as they know. Behind a key of another
-// consumer, or in its partitions, it could not: that one is to be asked why nothing moves.
-func (r *running) mayReceive() bool {
-	if len(r.crew.now()) == 0 {
-		return true
+// ownDepth asks the worker's receiver what waits for it.
+func (w *worker) ownDepth(ctx context.Context) (driver.Depth, error) {
+	in, ok := w.recv.(driver.ReceiverInspector)
+	if !ok {
+		return driver.Depth{}, fmt.Errorf("%T is not a driver.ReceiverInspector: %w", w.recv, errors.ErrUnsupported)
 	}
-	d, err := r.ownDepth(context.Background())
-	return err != nil || d.Ready != 0
+	return in.Depth(ctx)
+}
+
+// mayReceive reports whether any of what is ready could come to one of the receivers, as far as they know. Behind a key of another
+// consumer, or in its partitions, it could not: that one is to be asked why nothing moves. To answer costs a broker in process a
+// walk over all that is ready, so that the first receiver that may is enough.
+func (r *running) mayReceive() bool {
+	ctx, stop := context.WithTimeout(context.Background(), depthTime)
+	defer stop()
+	workers := r.crew.now()
+	for _, w := range workers {
+		if d, err := w.ownDepth(ctx); err != nil || d.Ready != 0 {
+			return true
+		}
+	}
+	return len(workers) == 0
 }
 
 // plus adds numbers of which -1 is one that is not known.

@@ -43,7 +43,7 @@ func (r *running) look(now time.Time) {
 	depth, known := r.waiting(now)
 	held, handled, busy := r.work(now)
 	ready := depth.Ready > 0
-	if ready && held == 0 {
+	if ready && held == 0 && !r.paused.Load() { // what is paused is not stalled, whatever waits
 		ready = r.mayReceive()
 	}
 

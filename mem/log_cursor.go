@@ -134,19 +134,14 @@ func (c *cursor) depth(d *driver.Depth, oldest *driver.Stamp) {
 	inHand := uint64(s.InHand)
 	d.InFlight += int64(s.InHand)
 	d.Ready += int64(c.log.end() - s.Commit - s.Finished - inHand)
-	note := func(r *logRecord) {
-		if at := r.rec.Control.Published; at != 0 && (*oldest == 0 || at < *oldest) {
-			*oldest = at
-		}
-	}
 	for _, r := range c.released {
-		note(r)
+		older(oldest, r.rec.Control.Published)
 	}
 	first := s.Commit
 	if c.tracker != nil {
 		first = c.tracker.Next()
 	}
 	if first >= c.log.base && first < c.log.end() {
-		note(c.log.at(first))
+		older(oldest, c.log.at(first).rec.Control.Published)
 	}
 }

@@ -25,15 +25,27 @@ func (b *LogBroker) Depth(ctx context.Context, s driver.Source) (driver.Depth, e
 	if err != nil {
 		return driver.Depth{}, err
 	}
+	return depthOf(shares), nil
+}
+
+// depthOf is what waits in all partitions of the shares.
+func depthOf(shares []*share) driver.Depth {
 	var d driver.Depth
 	var oldest driver.Stamp
-	for _, share := range shares {
-		for _, c := range share.cursors {
+	for _, s := range shares {
+		for _, c := range s.cursors {
 			c.depth(&d, &oldest)
 		}
 	}
 	d.Oldest = oldest.Time()
-	return d, nil
+	return d
+}
+
+// older notes a time of publishing that is before the oldest so far. A record without one is left out.
+func older(oldest *driver.Stamp, published driver.Stamp) {
+	if published != 0 && (*oldest == 0 || published < *oldest) {
+		*oldest = published
+	}
 }
 
 // sharesOf are those of a source's group, or of all readers of its topics.

@@ -188,16 +188,12 @@ func (q *queue) depth(d *driver.Depth, oldest *driver.Stamp) {
 	d.Ready += int64(q.waits())
 	d.Held += int64(len(q.delay.heap))
 	d.InFlight += int64(q.inFlight)
-	older := func(e *entry) {
-		if p := e.delivery.Control.Published; p != 0 && (*oldest == 0 || p < *oldest) {
-			*oldest = p
-		}
-	}
+	note := func(e *entry) { older(oldest, e.delivery.Control.Published) }
 	for i := range q.ready.n {
-		older(q.ready.at(i))
+		note(q.ready.at(i))
 	}
 	if q.strands != nil {
-		q.strands.each(older)
+		q.strands.each(note)
 	}
 }
 

@@ -47,9 +47,7 @@ func (m *member) depth(d *driver.Depth, oldest *driver.Stamp) {
 	d.InFlight += int64(m.held)
 	note := func(e *entry) {
 		d.Ready++
-		if p := e.delivery.Control.Published; p != 0 && (*oldest == 0 || p < *oldest) {
-			*oldest = p
-		}
+		older(oldest, e.delivery.Control.Published)
 	}
 	s := q.strands
 	for i := range q.ready.n {
@@ -103,13 +101,5 @@ func (r *logReceiver) Depth(ctx context.Context) (driver.Depth, error) {
 			}
 		}
 	}
-	var d driver.Depth
-	var oldest driver.Stamp
-	for _, s := range shares {
-		for _, c := range s.cursors {
-			c.depth(&d, &oldest)
-		}
-	}
-	d.Oldest = oldest.Time()
-	return d, nil
+	return depthOf(shares), nil
 }
