@@ -169,6 +169,6 @@ func tooLarge(what string, have, most int) error {
 }
 
 var (
-	errClosedPublisher = fmt.Errorf("%w: %w", ErrNotSent, ErrClosed)
+	errClosedPublisher = fmt.Errorf("%w: the publisher is %w", ErrNotSent, ErrClosed)
 	errNilValue        = fmt.Errorf("%w: the value is nil", ErrNotSent)
 )

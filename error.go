@@ -149,6 +149,24 @@ func IsPermanent(err error) bool {
 	return ok
 }
 
+// A closedUnderError is a broker that was closed while a consumer ran on it.
+type closedUnderError struct{ err error }
+
+func (e *closedUnderError) Error() string {
+	return "the broker was closed under it (close brokers after Run has returned): " + e.err.Error()
+}
+
+func (e *closedUnderError) Unwrap() error { return e.err }
+
+// A loopCutError is a receiver that ended while a loop read from it.
+type loopCutError struct{ err error }
+
+func (e *loopCutError) Error() string {
+	return "its receiver ended before the loop did (close brokers after the loop): " + e.err.Error()
+}
+
+func (e *loopCutError) Unwrap() error { return e.err }
+
 // A timeoutError is a time limit of the engine's own that is over.
 type timeoutError string
 

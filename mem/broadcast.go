@@ -72,7 +72,7 @@ func (b *Broker) removeReaders(members []*member) {
 		// First off the topic, or a sender that finds the queue ended would find it there again.
 		left := slices.DeleteFunc(slices.Clone(t.all()), func(q *queue) bool { return q == m.q })
 		t.queues.Store(&left)
-		m.q.end(driver.ErrClosed)
+		m.q.end(errReceiverClosed)
 	}
 }
 

@@ -67,7 +67,7 @@ func New(c Config) *Broker {
 func (b *Broker) usable() error {
 	switch {
 	case b.closed.Load():
-		return fmt.Errorf("mem: broker %w", driver.ErrClosed)
+		return errBrokerClosed
 	case b.wrong != nil:
 		return b.wrong
 	case b.topics == nil:
@@ -249,7 +249,7 @@ func (b *Broker) Close(context.Context) error {
 	b.mu.Unlock()
 	for _, t := range topics {
 		for _, q := range t.all() {
-			q.end(driver.ErrClosed)
+			q.end(errBrokerClosed)
 		}
 	}
 	for r := range receivers {

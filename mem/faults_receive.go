@@ -159,7 +159,7 @@ func (m *member) odd(e *entry, twice []*entry) []*entry {
 func (r *receiver) trouble() (wait bool, err error) {
 	select {
 	case <-r.done:
-		return false, driver.ErrClosed
+		return false, r.over()
 	default:
 	}
 	f := &r.b.faults

@@ -184,7 +184,7 @@ func (s *sender) until(ctx context.Context, is func(*Faults) bool) error {
 		case ok:
 			return nil
 		case s.closed.Load() || s.b.closed.Load():
-			return driver.ErrClosed
+			return s.over()
 		}
 		select {
 		case <-change:

@@ -91,7 +91,7 @@ func NewLog(c LogConfig) *LogBroker {
 func (b *LogBroker) usable() error {
 	switch {
 	case b.closed:
-		return fmt.Errorf("mem: broker %w", driver.ErrClosed)
+		return errBrokerClosed
 	case b.wrong != nil:
 		return b.wrong
 	case b.topics == nil:

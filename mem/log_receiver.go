@@ -124,8 +124,10 @@ func (r *logReceiver) poll(dst []*driver.Delivery) ([]*driver.Delivery, error) {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
 	switch {
+	case r.b.closed:
+		return dst, errBrokerClosed
 	case r.closed:
-		return dst, fmt.Errorf("mem: receiver %w", driver.ErrClosed)
+		return dst, errReceiverClosed
 	case r.b.cut == SoftCut:
 		return dst, nil
 	case r.b.cut != Connected:

@@ -114,9 +114,12 @@ func (s *logSender) try(pl *logPlace) (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case s.closed || b.closed:
+	case b.closed:
 		pl.leave()
-		return nil, stopped{errSendClosed}
+		return nil, stopped{notSent(errBrokerClosed)}
+	case s.closed:
+		pl.leave()
+		return nil, stopped{notSent(errSenderClosed)}
 	case b.cut != Connected:
 		return b.change, nil
 	case pl.p != nil && pl.p.t.gone:

@@ -58,7 +58,7 @@ func (m *member) take(dst []*driver.Delivery, wait bool) ([]*driver.Delivery, er
 		err := q.over
 		q.mu.Unlock()
 		if m.gone || errors.Is(err, driver.ErrClosed) {
-			return dst, driver.ErrClosed
+			return dst, m.r.over()
 		}
 		return dst, m.r.wiped()
 	}

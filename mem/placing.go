@@ -28,7 +28,7 @@ type large struct {
 // lock finds the target's queues, copies the next record if it is large, and locks.
 func (p *placing) lock() error {
 	if p.s.closed.Load() {
-		return errSendClosed
+		return notSent(p.s.over())
 	}
 	queues, err := p.s.queues()
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *placing) fill() *blocked {
 			continue
 		case p.s.closed.Load():
 			// Seen under the lock, since Close sets it before it looks for who waits.
-			p.fail(errSendClosed)
+			p.fail(notSent(p.s.over()))
 			continue
 		case full != nil:
 			w := full.block(p.s, size)

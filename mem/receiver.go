@@ -74,7 +74,7 @@ func (b *Broker) join(r *receiver) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return driver.ErrClosed
+		return r.over()
 	}
 	find := b.sources
 	if r.how == reading {

@@ -21,7 +21,7 @@ func (r *receiver) Depth(ctx context.Context) (driver.Depth, error) {
 	members, closed := r.members, r.closed
 	r.mu.Unlock()
 	if closed {
-		return driver.Depth{}, driver.ErrClosed
+		return driver.Depth{}, r.over()
 	}
 	var d driver.Depth
 	var oldest driver.Stamp
@@ -91,7 +91,7 @@ func (r *logReceiver) Depth(ctx context.Context) (driver.Depth, error) {
 		return driver.Depth{}, err
 	}
 	if r.closed {
-		return driver.Depth{}, driver.ErrClosed
+		return driver.Depth{}, errReceiverClosed
 	}
 	shares := slices.Clone(r.reads)
 	for _, g := range r.groups {

@@ -10,10 +10,9 @@ import (
 )
 
 var (
-	errTooLarge   = fmt.Errorf("%w: %w", driver.ErrTooLarge, driver.ErrNotSent)
-	errSendClosed = fmt.Errorf("%w: %w", driver.ErrClosed, driver.ErrNotSent)
-	errFull       = fmt.Errorf("%w: %w", driver.ErrFull, driver.ErrNotSent)
-	errEarlier    = fmt.Errorf("an earlier record of its key failed: %w", driver.ErrNotSent)
+	errTooLarge = fmt.Errorf("%w: %w", driver.ErrTooLarge, driver.ErrNotSent)
+	errFull     = fmt.Errorf("%w: %w", driver.ErrFull, driver.ErrNotSent)
+	errEarlier  = fmt.Errorf("an earlier record of its key failed: %w", driver.ErrNotSent)
 )
 
 // errWiped ends a queue whose topic was wiped away; who used it looks for the topic again.
@@ -174,7 +173,7 @@ func (s *sender) Close(context.Context) error {
 	}
 	close(s.done)
 	for _, q := range s.route.Load().all() {
-		q.evictAll(s, driver.ErrClosed)
+		q.evictAll(s, errSenderClosed)
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func (s *sender) find() (*route, error) {
 func (s *sender) queues() ([]*queue, error) {
 	r := s.route.Load()
 	if s.b.closed.Load() {
-		return nil, errSendClosed
+		return nil, notSent(errBrokerClosed)
 	}
 	if r.topic.gone.Load() {
 		var err error

@@ -105,7 +105,7 @@ func (x *txReceiver) Close(ctx context.Context) error {
 	err := x.r.Close(ctx)
 	for _, to := range targets {
 		for _, q := range to.s.route.Load().all() {
-			q.evictAll(x.as, driver.ErrClosed)
+			q.evictAll(x.as, errReceiverClosed)
 		}
 	}
 	return err

@@ -195,7 +195,7 @@ func (c *committing) check() error {
 	r := c.t.x.r
 	select {
 	case <-r.done:
-		return driver.ErrClosed
+		return r.over()
 	default:
 	}
 	now := r.leaseNow()

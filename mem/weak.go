@@ -230,7 +230,7 @@ func (s *sender) once(ctx context.Context, r *driver.Record, put func() error) e
 		select {
 		case <-other:
 		case <-s.done:
-			return errSendClosed
+			return notSent(s.over())
 		case <-ctx.Done():
 			return notSent(context.Cause(ctx))
 		}
