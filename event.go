@@ -30,8 +30,8 @@ func (o Origin) Source() Origin { return o }
 // Started is a consumer that opened everything and begins to receive.
 type Started struct {
 	Origin
-	// Note is what may be a mistake and need not be one: that the group is none of those which the topic names. It is empty
-	// where there is nothing to note.
+	// Note is what may be a mistake and need not be one: that the group is none of those which the topic names, or that
+	// another consumer of the same Run has the same name. It is empty where there is nothing to note.
 	Note string
 }
 

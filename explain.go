@@ -144,7 +144,21 @@ type Limits struct {
 func Explain(r Runner) Explanation {
 	e := Explanation{Consumers: []ConsumerExplanation{}}
 	e.add(r)
+	e.noteNamesakes()
 	return e
+}
+
+// noteNamesakes says of consumers with one name that nobody can tell them apart.
+func (e *Explanation) noteNamesakes() {
+	named := make(map[string]int, len(e.Consumers))
+	for i := range e.Consumers {
+		named[e.Consumers[i].Name]++
+	}
+	for i := range e.Consumers {
+		if c := &e.Consumers[i]; named[c.Name] > 1 {
+			c.Means = append(c.Means, Means{What: "name of its own", How: Absent, Says: []Statement{said(namesakes(c.Name))}})
+		}
+	}
 }
 
 func (e *Explanation) add(r Runner) {

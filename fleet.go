@@ -3,6 +3,7 @@ package wherry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -59,6 +60,23 @@ func (f *fleet) leave(r *running) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.members, r)
+}
+
+// hasNamesake reports whether another consumer that was prepared and has not ended has the name of r.
+func (f *fleet) hasNamesake(r *running) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for other := range f.members {
+		if other != r && other.origin.Consumer == r.origin.Consumer {
+			return true
+		}
+	}
+	return false
+}
+
+// namesakes is what is said of consumers that have one name.
+func namesakes(name string) string {
+	return fmt.Sprintf("Another consumer of this Run is named %q too: events and health do not tell them apart. Name gives one another name.", name)
 }
 
 func (f *fleet) now() []*running {

@@ -124,7 +124,8 @@ func HeaderLimit(bytes int) LimitOption {
 	return limitOption(func(s *settings) { s.setHeaderLimit(bytes) })
 }
 
-// Name names the consumer in events, logs, health and the broker's own tools. Default: its topic, with its group.
+// Name names the consumer in events, logs, health and the broker's own tools. Default: its topic, with its group. Of two consumers
+// of one name in a [Run] both tell it, by [Started] and [Explain]; in a [Router] they are an error.
 func Name(name string) ConsumerOption {
 	return consumerOption(func(c *consumeSpec) {
 		if name == "" {

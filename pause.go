@@ -90,7 +90,7 @@ func (c *Consumer) resume(p *pause) {
 
 // tellStarted tells that the run began, and of pauses that were made before.
 func (r *running) tellStarted() {
-	r.emit(&Started{Origin: r.origin, Note: r.c.source.unnamed()})
+	r.emit(&Started{Origin: r.origin, Note: r.note()})
 	c := r.c
 	c.mu.Lock()
 	r.toldStarted = true

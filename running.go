@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,6 +169,18 @@ func (r *running) run(ctx context.Context) error {
 	stopWatching()
 	beside.Wait()
 	return err
+}
+
+// note is what may be a mistake, empty where there is nothing to note.
+func (r *running) note() string {
+	notes := make([]string, 0, 2)
+	if text := r.c.source.unnamed(); text != "" {
+		notes = append(notes, text)
+	}
+	if r.fleet.hasNamesake(r) {
+		notes = append(notes, namesakes(r.origin.Consumer))
+	}
+	return strings.Join(notes, " ")
 }
 
 // stop is the order of the end.
