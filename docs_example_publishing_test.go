@@ -23,7 +23,6 @@ func Example_docsPublishing() {
 	if err != nil {
 		panic(err)
 	}
-	defer publisher.Close(ctx)
 
 	broker.Faults().CutAfter("orders", 1) // the broker has the message, and its confirm is lost
 
@@ -40,7 +39,13 @@ func Example_docsPublishing() {
 		wherry.WithKey([]byte("customer-3")),
 		wherry.WithDelay(5*time.Minute))
 	fmt.Println(err)
+
+	closing, done := context.WithTimeout(context.Background(), 5*time.Second)
+	defer done()
+	err = publisher.Close(closing)
+	fmt.Println(err)
 	// Output:
+	// <nil>
 	// <nil>
 	// <nil>
 }
@@ -65,5 +70,17 @@ func Example_docsPublishAll() {
 			}
 		}
 	}
-	// Output: order 1 is not sent: true
+
+	placed := []Order{{ID: 4}, {ID: 5}}
+	err = publisher.PublishAll(ctx, func(yield func(*Order) bool) {
+		for i := range placed {
+			if !yield(&placed[i]) {
+				return
+			}
+		}
+	})
+	fmt.Println(err)
+	// Output:
+	// order 1 is not sent: true
+	// <nil>
 }

@@ -52,7 +52,7 @@ func WithDelay(d time.Duration) MessageOption { return MessageOption{kind: delay
 // published are those of m, and so is its content type where its body has the same bytes. What m does not have, as a foreign message
 // may have no id, is as without the option. Options that come after it add headers and replace the rest. m is read by Publish, and
 // not kept; nil is an error. It is for bridges and for what passes messages on. [Publisher.PublishAll] refuses it as it refuses
-// [WithID].
+// [WithID]; [Publisher.PublishEach] takes both.
 func WithOriginal(m AnyMessage) MessageOption {
 	o := MessageOption{kind: originalOption}
 	if m != nil {

@@ -1,13 +1,18 @@
 package wherry_test
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/wherryhq/wherry"
 	"github.com/wherryhq/wherry/codec"
 	"github.com/wherryhq/wherry/internal/assert"
+	"github.com/wherryhq/wherry/mem"
 )
 
 var errUnwritable = errors.New("cannot be written")
@@ -76,4 +81,99 @@ func TestFanoutIsEncodedOnce(t *testing.T) {
 	topic := wherry.NewTopic("news", picky{encoded: &encoded}, wherry.Fanout("mail", "web"))
 	publish(t, b, topic, order{ID: 1, Amount: 1}, order{ID: 2, Amount: 1})
 	assert.Equal(t, encoded, 2)
+}
+
+// What PublishAll cannot take is each value's own in PublishEach: ids, keys, headers, delays. A mistake is that of its value, and
+// holds back what follows in its key.
+func TestPublishEach(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range joins {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				cfg.MaxMessages = 0
+				b := mem.New(cfg)
+				defer b.Close(context.Background())
+				p, err := wherry.NewPublisher(t.Context(), b, orders)
+				assert.NoError(t, err)
+				key := wherry.WithKey([]byte("k"))
+				asked := 0
+				one := order{} // for all, as each is encoded before the next
+				err = p.PublishEach(t.Context(), func(yield func(*order, []wherry.MessageOption) bool) {
+					for i, opts := range [][]wherry.MessageOption{
+						{wherry.WithID("a")},
+						{wherry.WithID("b"), wherry.WithDelay(time.Hour)},
+						nil,
+						{wherry.WithID(""), key},
+						{wherry.WithID("behind it"), key},
+						{wherry.WithHeader("h", "v"), wherry.WithKey([]byte("other"))},
+					} {
+						asked++
+						one.ID = i
+						if !yield(&one, opts) {
+							return
+						}
+					}
+				})
+				each, ok := errors.AsType[*wherry.BatchError](err)
+				assert.True(t, ok, "there is an entry for each")
+				assert.Equal(t, asked, 6)
+				for i, err := range each.Errs {
+					if i == 3 || i == 4 {
+						assert.ErrorIs(t, err, wherry.ErrNotSent)
+					} else {
+						assert.NoError(t, err)
+					}
+				}
+				began := time.Now()
+				var came []string
+				for m, err := range wherry.Pull(t.Context(), wherry.Queue(b, orders)) {
+					assert.NoError(t, err)
+					switch m.Value.ID {
+					case 0:
+						assert.Equal(t, m.ID(), "a")
+					case 1:
+						assert.Equal(t, m.ID(), "b")
+						assert.True(t, time.Since(began) >= time.Hour-time.Second, "it was delayed")
+					case 2:
+						assert.True(t, m.ID() != "", "it has an id that was made")
+					case 5:
+						assert.Equal(t, m.Headers().Get("h"), "v")
+						assert.Equal(t, string(m.Key()), "other")
+					}
+					came = append(came, strconv.Itoa(m.Value.ID))
+					m.Settle(wherry.Ack())
+					if len(came) == 4 {
+						break
+					}
+				}
+				slices.Sort(came)
+				assert.Equal(t, came, []string{"0", "1", "2", "5"})
+			})
+		})
+	}
+}
+
+// A context that ends is the end of what is asked for, and the zero publisher publishes nothing.
+func TestPublishEachEnds(t *testing.T) {
+	t.Parallel()
+	b := newMem(t)
+	p, err := wherry.NewPublisher(t.Context(), b, orders)
+	assert.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	asked := 0
+	err = p.PublishEach(ctx, func(yield func(*order, []wherry.MessageOption) bool) {
+		for range 10 {
+			if asked++; asked == 3 {
+				stop()
+			}
+			if !yield(&order{}, nil) {
+				return
+			}
+		}
+	})
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.ErrorIs(t, err, wherry.ErrNotSent)
+	assert.Equal(t, asked, 3)
+	assert.ErrorIs(t, new(wherry.Publisher[order]).PublishEach(t.Context(), nil), wherry.ErrNotSent)
 }

@@ -218,8 +218,8 @@ func (p *Publisher[T]) publish(ctx context.Context, v *T, opts []MessageOption) 
 // asked for, so vs may use one variable for all. It returns nil when the broker has them all, else an error that wraps a
 // [*BatchError] with one entry per value that was asked for. When ctx ends it asks for no more. Two values of one key keep
 // their order: the later is not sent once the earlier failed. The options apply to each value; [WithID] and [WithOriginal], which would
-// give all of them one id, are refused: that error matches [ErrNotSent], is no BatchError, and nothing was asked for. vs must not be
-// nil.
+// give all of them one id, are refused: that error matches [ErrNotSent], is no BatchError, and nothing was asked for;
+// [Publisher.PublishEach] takes them. vs must not be nil.
 func (p *Publisher[T]) PublishAll(ctx context.Context, vs iter.Seq[*T], opts ...MessageOption) error {
 	if p.topic == nil {
 		return errNoPublisher
