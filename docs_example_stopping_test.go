@@ -34,10 +34,10 @@ func Example_docsStopping() {
 		panic(err)
 	}
 
-	worker := wherry.Consume(wherry.Queue(broker, jobs), wherry.Func(work),
+	consumer := wherry.Consume(wherry.Queue(broker, jobs), wherry.Func(work),
 		wherry.DrainTime(20*time.Second), wherry.GraceTime(2*time.Second))
 
-	err = wherry.Run(ctx, worker)
+	err = wherry.Run(ctx, consumer)
 	if left, ok := errors.AsType[*wherry.AbandonedError](err); ok {
 		fmt.Println("left undone:", left.Handlers, "handlers,", left.Left, "messages")
 	}

@@ -29,6 +29,7 @@
 // its receiver is closed; the driver neither reads nor writes it in between, whatever the broker does meanwhile. A
 // record's bytes belong to the driver until Send returns, and not a moment longer.
 //
-// The conformance suite for this contract is package drivertest. A driver of a log, which keeps one commit position instead
-// of an answer for each delivery, tracks what is finished above it with package gap.
+// The conformance suite for this contract is package drivertest, and docs/drivers.md goes through both, step by step, with a
+// small driver that is whole. A driver of a log, which keeps one commit position instead of an answer for each delivery,
+// tracks what is finished above it with package gap.
 package driver

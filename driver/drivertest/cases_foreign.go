@@ -19,7 +19,7 @@ func foreignCases() []Case {
 		},
 		{
 			Name:     "foreign/headers",
-			Sentence: "Headers of a foreign record arrive as headers, and nothing in them is taken for control data.",
+			Sentence: "Headers of a foreign record arrive as headers, but for reserved ones, and nothing in them is taken for control data.",
 			Hooks:    hooks, kinds: kinds, Run: foreignHeaders,
 		},
 		{
@@ -105,6 +105,7 @@ func foreignHeaders(t *T) {
 			{Key: "attempt", Value: "9"},
 			{Key: "x-death", Value: "many"},
 			{Key: "x-retry-count", Value: "7"},
+			{Key: driver.ReservedPrefix + "of-a-stranger", Value: "1"},
 		},
 	}}
 	ds := l.inject(r, records...)
