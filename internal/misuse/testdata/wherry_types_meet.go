@@ -16,8 +16,12 @@ var (
 
 func numbers(context.Context, *wherry.Message[int]) wherry.Outcome { return wherry.Ack() }
 
+// plain is one for Func.
+func plain(context.Context, string) error { return nil }
+
 func misuse(ctx context.Context) {
 	wherry.Consume(wherry.Queue(b, topic), numbers) // want "numbers" "does not match"
+	wherry.Consume(wherry.Queue(b, topic), plain)   // want "does not match inferred type wherry.Handler"
 	p, _ := wherry.NewPublisher(ctx, b, topic)
 	n := 5
 	_ = p.Publish(ctx, &n)                                                      // want "cannot use &n"
