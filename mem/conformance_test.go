@@ -60,6 +60,7 @@ func TestAbilities(t *testing.T) {
 	for _, a := range []drivertest.Ability{
 		drivertest.Queue, drivertest.Group, drivertest.Declare, drivertest.Inspect, drivertest.Hold, drivertest.Sized,
 		drivertest.Lease, drivertest.Revoke, drivertest.Waiting, drivertest.Share, drivertest.Delay,
+		drivertest.InspectReceiver,
 	} {
 		if !slices.Contains(found, a) {
 			t.Errorf("the broker is said to have no %s", a)

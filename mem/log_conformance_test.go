@@ -55,6 +55,7 @@ func TestLogAbilities(t *testing.T) {
 	has := []drivertest.Ability{
 		drivertest.Queue, drivertest.Group, drivertest.Broadcast, drivertest.Sequence, drivertest.GroupSequence,
 		drivertest.Declare, drivertest.Inspect, drivertest.Describe, drivertest.Sized, drivertest.Revoke, drivertest.Waiting,
+		drivertest.InspectReceiver,
 	}
 	for _, a := range has {
 		if !slices.Contains(found, a) {

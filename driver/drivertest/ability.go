@@ -33,6 +33,9 @@ const (
 	Revoke  Ability = "revoke"  // driver.Revoker
 	Waiting Ability = "waiting" // driver.Waiter
 	Share   Ability = "share"   // driver.Sharer
+	// InspectReceiver is for receivers what Inspect is for brokers.
+	InspectReceiver Ability = "inspect-receiver" // driver.ReceiverInspector
+
 	Delay   Ability = "delay"   // Info().MaxDelay is set
 	Durable Ability = "durable" // Info().Volatile is not set
 	// Volatile is the contrary of Durable.
@@ -40,7 +43,7 @@ const (
 )
 
 // ofReceivers are the abilities that receivers of one kind may have and those of another lack.
-var ofReceivers = []Ability{Lease, Revoke, Waiting, Share, Delay, Durable, Volatile}
+var ofReceivers = []Ability{Lease, Revoke, Waiting, Share, InspectReceiver, Delay, Durable, Volatile}
 
 // Of is the ability a of the receivers of one kind: Lease.Of(Queue) is "queue lease". Without a kind a receiver's ability
 // is that of any.
@@ -144,6 +147,8 @@ func (t *T) receiverAbilities(r driver.Receiver, add func(bool, Ability)) {
 	add(ok, Waiting)
 	_, ok = r.(driver.Sharer)
 	add(ok, Share)
+	_, ok = r.(driver.ReceiverInspector)
+	add(ok, InspectReceiver)
 	add(info.MaxDelay > 0, Delay)
 	add(!info.Volatile, Durable)
 	add(info.Volatile, Volatile)

@@ -91,7 +91,8 @@ func (b *broken) wrap(s driver.Source, open func(driver.Source) (driver.Receiver
 	}
 	return &brokenReceiver{
 		Receiver: r, Revoker: r.(driver.Revoker), Waiter: r.(driver.Waiter), Sharer: r.(driver.Sharer), b: b,
-		prefetch: s.Prefetch,
+		ReceiverInspector: r.(driver.ReceiverInspector),
+		prefetch:          s.Prefetch,
 	}, nil
 }
 
@@ -183,6 +184,7 @@ type brokenReceiver struct {
 	driver.Revoker
 	driver.Waiter
 	driver.Sharer
+	driver.ReceiverInspector
 	b     *broken
 	count int // of calls, for those that break now and then
 	kept  []*driver.Delivery

@@ -31,7 +31,7 @@ func Cases() []Case {
 	for _, group := range [][]Case{
 		topologyCases(), openCases(), sendCases(), acceptCases(), cancelCases(), receiveCases(), settleCases(), closeCases(), boundCases(),
 		queueCases(), groupCases(), broadcastCases(), sequenceCases(), transactCases(), transactEndCases(), transactFaultCases(),
-		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), readyCases(), describeCases(), foreignCases(), faultCases(), answerCases(), loadCases(),
+		holdCases(), delayCases(), leaseCases(), revokeCases(), inspectCases(), inspectReceiverCases(), readyCases(), describeCases(), foreignCases(), faultCases(), answerCases(), loadCases(),
 		engineCases(), engineEndCases(), engineStopCases(), engineFaultCases(), engineSequenceCases(), engineTransactCases(),
 	} {
 		for _, c := range group {

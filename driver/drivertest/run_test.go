@@ -47,7 +47,7 @@ func TestRunCase(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	found := Find(t, broken{}.harness())
-	for _, a := range []Ability{Queue, Group, Broadcast, Sequence, GroupSequence, Transact, Hold, Sized, Revoke, Waiting, Share, Delay, Inspect, Declare} {
+	for _, a := range []Ability{Queue, Group, Broadcast, Sequence, GroupSequence, Transact, Hold, Sized, Revoke, Waiting, Share, InspectReceiver, Delay, Inspect, Declare} {
 		if !slices.Contains(found, a) {
 			t.Errorf("%s was not found in %v", a, found)
 		}
