@@ -55,6 +55,10 @@ race: ## Test every module with the race detector.
 flake: ## Run the whole suite COUNT times in shuffled order. One failure fails it.
 	go test -count=$(COUNT) -shuffle=on -failfast -timeout 30m $(PACKAGES)
 
+.PHONY: attack
+attack: ## Try what is hostile, and count the tries.
+	@go test -count=1 -v $(TESTFLAGS) ./attack/... | awk -f scripts/tries.awk
+
 .PHONY: test-newest
 test-newest: ## Vet and test the root module with the newest Go, which is fetched when it is missing.
 	GOTOOLCHAIN=$(NEWEST_GO) go version

@@ -28,6 +28,7 @@ func layers() []layer {
 		{"wherrytest/…", []string{".", "codec", "driver", "mem", "wherrytest/…", "internal/…"}},
 		{"internal/…", []string{"driver", "internal/…"}},
 		// Commands, examples and the benchmark wire things up.
+		{"attack/…", []string{"…"}},
 		{"cmd/…", []string{"…"}},
 		{"examples/…", []string{"…"}},
 		{"bench/…", []string{"…"}},
