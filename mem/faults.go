@@ -119,11 +119,13 @@ func (f *Faults) settleDown() {
 
 // waitForChange returns a channel that is closed at the next change. The caller holds the lock.
 func (f *Faults) waitForChange() <-chan struct{} {
+	if f.over {
+		over := make(chan struct{}) // which is nobody else's to close
+		close(over)
+		return over
+	}
 	if f.change == nil {
 		f.change = make(chan struct{})
-		if f.over {
-			close(f.change)
-		}
 	}
 	return f.change
 }

@@ -246,3 +246,19 @@ func TestInjectedRecordsAreForeign(t *testing.T) {
 			fmt.Sprintf("foreign [{x kept}] id text/plain %v", driver.Control{}))
 	}
 }
+
+// The switches of a closed broker do nothing, also after somebody asked it with one of them on.
+func TestFaultsOfAClosedBroker(t *testing.T) {
+	t.Parallel()
+	b, s, _ := one(t, mem.Config{})
+	f := b.Faults()
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		f.Disconnect(mem.SoftCut)
+		wantErr(t, "send", s.Send(brief(t), records("x")), driver.ErrClosed)
+		f.Reconnect()
+		f.Clear()
+	}
+}
