@@ -146,18 +146,34 @@ func (s *sequencer) relieveLocked(n *seqNode) {
 
 // crowdedLocked says why no more is received, empty where that is not so.
 func (s *sequencer) crowdedLocked() string {
-	switch {
+	switch n := s.crowdedKeyLocked(); {
 	case !s.crampedLocked():
 		return ""
-	case s.crowded > 0 && s.example != nil:
-		return fmt.Sprintf("%d messages of the key %.64q wait for it, and no more are received", s.example.Value.n-1, s.example.Key())
-	case s.crowded > 0:
-		return fmt.Sprintf("as many messages wait as may for %d keys, and no more are received", s.crowded)
+	case n != nil:
+		return fmt.Sprintf("%d messages of the key %.64q wait for it, and no more are received", n.Value.n-1, n.Key())
 	case s.w.r.aside.full():
 		return fmt.Sprintf("%d keys are set aside, and no more messages are received", s.w.r.aside.n.Load())
 	default:
 		return fmt.Sprintf("%d messages of %d bytes wait for their keys, and no more are received", s.waiting, s.bytes)
 	}
+}
+
+// crowdedKeyLocked is a key for which as many wait as may, nil where there is none: the last that became one, or another where that
+// has moved on.
+func (s *sequencer) crowdedKeyLocked() *seqNode {
+	if s.crowded == 0 {
+		return nil
+	}
+	if n := s.example; n != nil && s.isCrowded(&n.Value) {
+		return n
+	}
+	s.example = nil
+	s.eachLocked(func(n *seqNode) {
+		if s.example == nil && s.isCrowded(&n.Value) {
+			s.example = n
+		}
+	})
+	return s.example
 }
 
 // crowded says why a worker receives no more, empty where none does.

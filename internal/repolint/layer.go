@@ -27,6 +27,7 @@ func layers() []layer {
 		{"health/…", []string{"."}},
 		{"wherrytest/…", []string{".", "codec", "driver", "mem", "wherrytest/…", "internal/…"}},
 		{"internal/…", []string{"driver", "internal/…"}},
+		{"attack/…", []string{"…"}}, // nothing but tests
 		// Commands, examples and the benchmark wire things up.
 		{"attack/…", []string{"…"}},
 		{"cmd/…", []string{"…"}},
