@@ -71,9 +71,6 @@ func (p *TxPublisher[T]) publish(ctx context.Context, v *T, opts []MessageOption
 	if !ok {
 		return fmt.Errorf("%w: %w", ErrNotSent, errNoTx)
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
-	}
 	core := s.t.w.r.outputs[p]
 	if core == nil {
 		return fmt.Errorf("%w: consumer %q does not name the publisher: name it in its source, with Publishing",
@@ -84,7 +81,7 @@ func (p *TxPublisher[T]) publish(ctx context.Context, v *T, opts []MessageOption
 		core.give(e)
 		return err
 	}
-	if err := s.add(core, e); err != nil {
+	if err := s.add(ctx, core, e); err != nil {
 		core.give(e)
 		return fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
@@ -153,11 +150,15 @@ func (t *txReceiver) scope(d *driver.Delivery) *txScope {
 }
 
 // add notes a message that the handler published.
-func (s *txScope) add(core *publisherCore, e *encoding) error {
+func (s *txScope) add(ctx context.Context, core *publisherCore, e *encoding) error {
 	s.mu.Lock()
 	if s.over || s.tx == nil {
 		s.mu.Unlock()
 		return errTxReturned
+	}
+	if ctx.Err() != nil { // asked here, since after the handler's return the context is the next one's
+		s.mu.Unlock()
+		return context.Cause(ctx)
 	}
 	size := int64(e.rec[0].Size())
 	if s.bytes+size > mostTxBytes {
