@@ -25,7 +25,8 @@ type faulty struct {
 	*mem.Broker
 	fault fault
 	topic string
-	at    int64 // the number of the message, in the order of sends or deliveries
+	at    int64             // the number of the message, in the order of sends or deliveries
+	keys  func(string) bool // those whose deliveries are counted, all if nil
 
 	sent     atomic.Int64
 	received atomic.Int64
@@ -111,6 +112,9 @@ func (r *faultyReceiver) Receive(ctx context.Context, dst []*driver.Delivery) ([
 	had := len(dst)
 	got, err := r.Receiver.Receive(ctx, dst)
 	for _, d := range got[had:] {
+		if r.f.keys != nil && !r.f.keys(string(d.Key)) {
+			continue
+		}
 		if r.f.received.Add(1)-1 != r.f.at || r.f.fault != early && r.f.fault != hushed {
 			continue
 		}

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,9 +19,11 @@ import (
 type kind struct {
 	name  string
 	spec  matrix.Spec
-	topic string // that of the faults, where it is not the topic that is published to
-	blind bool   // neighbours have no order, so that nobody sees them swapped
-	whole bool   // it settles by transactions, of which none is settled early
+	keys  func(string) bool // of the deliveries that a fault may have, where not every key will do
+	at    int64             // the number of the one that has it; zero is one in the middle, or the first
+	topic string            // that of the faults, where it is not the topic that is published to
+	blind bool              // neighbours have no order, so that nobody sees them swapped
+	whole bool              // it settles by transactions, of which none is settled early
 }
 
 func spec(method document.Method, flow string, consumers int) matrix.Spec {
@@ -48,6 +51,13 @@ func with(s matrix.Spec, change func(*matrix.Spec)) matrix.Spec {
 	return s
 }
 
+// poisonedSpec is a sequence of which the last key fails, and isWell are the others.
+var poisonedSpec = with(spec(document.Drain, matrix.Sequence, 4), func(s *matrix.Spec) {
+	s.Keys, s.Ordered, s.Poisoned = matrix.Keys, true, true
+})
+
+func isWell(key string) bool { return key != "key-"+strconv.Itoa(matrix.Keys-1) }
+
 func kinds() []kind {
 	return []kind{
 		{name: "drain", spec: spec(document.Drain, matrix.Parallel, 1)},
@@ -58,9 +68,7 @@ func kinds() []kind {
 			s.BatchSize = matrix.BatchSize
 		})},
 		{name: "sequence", spec: with(spec(document.Drain, matrix.Sequence, 1), func(s *matrix.Spec) { s.Keys, s.Ordered = 1, true })},
-		{name: "poisoned", blind: true, spec: with(spec(document.Drain, matrix.Sequence, 4), func(s *matrix.Spec) {
-			s.Keys, s.Ordered, s.Poisoned = matrix.Keys, true, true
-		})},
+		{name: "poisoned", blind: true, keys: isWell, spec: poisonedSpec},
 		{name: "broadcast", spec: with(spec(document.Drain, matrix.Broadcast, 1), func(s *matrix.Spec) { s.Ordered = true })},
 		{name: "dead letters", spec: spec(document.Drain, matrix.DeadLetter, 2), topic: topicName + ".dlq"},
 		{name: "publish", spec: with(spec(document.Drain, matrix.Publish, 1), func(s *matrix.Spec) { s.Ordered = true })},
@@ -84,12 +92,15 @@ func (k kind) run(t *testing.T, f fault, messages int) Report {
 	t.Helper()
 	k.spec.Rate = messages
 	o := Order{Backend: "mem", Spec: k.spec, Messages: messages, Stop: k.spec.Prefetch > 0}
-	b := &faulty{fault: f, topic: k.topic, at: int64(messages) * 2 / 3}
+	b := &faulty{fault: f, topic: k.topic, at: int64(messages) * 2 / 3, keys: k.keys}
 	if b.topic == "" {
 		b.topic = topicName
 	}
 	if f == hushed {
 		b.at = 0
+	}
+	if k.at > 0 {
+		b.at = k.at
 	}
 	s, err := newStage(o, func(Order) (broker, error) {
 		b.Broker = mem.New(mem.Config{MaxMessages: messages + spare})
@@ -151,6 +162,19 @@ func TestOneFaultMakesARowVoid(t *testing.T) {
 func voids(text string, f fault, want string) bool {
 	counted := (f == lose || f == repeat) && strings.Contains(text, "before any handler was done")
 	return counted || strings.Contains(text, want)
+}
+
+// A message of the poisoned key that the broker settles early is missed where the window leaves that key.
+func TestEarlyOfThePoisonedKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := kind{spec: poisonedSpec, at: 50, keys: func(key string) bool { return !isWell(key) }}
+		r := k.run(t, early, messages)
+		if r.Run != nil || r.None == nil || r.None.Code != document.Failed ||
+			!strings.Contains(r.None.Text, "stopped with 99 messages left") {
+			t.Errorf("got %+v, want a failure that says how many are left", r.None)
+		}
+	})
 }
 
 // The same rows have numbers when nothing is wrong.
