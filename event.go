@@ -88,7 +88,8 @@ type Dropped struct {
 	Err    error
 }
 
-// Released is messages that went back to the broker unsettled and uncounted.
+// Released is messages that went back to the broker unsettled and uncounted. A sequence that stops, or whose worker is removed, tells
+// it when its receiver was closed, of all that no handler has: not before do others get them. Where that close fails it is not told.
 type Released struct {
 	Origin
 	Count int

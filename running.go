@@ -288,7 +288,7 @@ func (r *running) close() {
 		ctx, stop := context.WithTimeout(context.Background(), settleTimeout)
 		defer stop()
 		for _, w := range r.crew.now() {
-			r.closeReceiver(w.recv)
+			r.closeWorker(w)
 		}
 		if r.holds != nil {
 			r.holds.close()

@@ -46,6 +46,10 @@ func (s *scaleSpec) failf(format string, args ...any) {
 // has touched goes back to the broker, handlers in hand return in their own time, and then it is closed. Each change is an
 // event, [Scaled].
 //
+// In a sequence what no handler has touched goes back with the close, as a whole. Until then no other worker gets the keys of which
+// the one that is removed has any: they wait for the slowest of its handlers, and for its copies to the dead letters, those for the
+// drain time at most. All other keys go on.
+//
 // The broker has to be a [driver.Inspector]; with one that is not, and with numbers that make no range within 1 and 65,536, the
 // consumer does not start. It is an error beside [Workers], and in [Pull]. A nil option is an error at start.
 func WorkersBetween(least, most int, opts ...ScaleOption) ConsumerOption {

@@ -35,7 +35,7 @@ func (r *running) retire(w *worker, lost bool) {
 	last := time.AfterFunc(max(r.c.spec.drain, settleTimeout), w.endSettling)
 	defer last.Stop()
 	w.finish()
-	r.closeReceiver(w.recv)
+	r.closeWorker(w)
 	r.fleet.quarantine.leave(w)
 	w.mu.Lock()
 	handled, back := w.handled, w.backLocked()
@@ -92,16 +92,34 @@ func (w *worker) moving() bool {
 	return false
 }
 
-// closeReceiver closes a receiver. What is unsettled goes back to the broker.
-func (r *running) closeReceiver(recv driver.Receiver) {
-	ctx, stop := context.WithTimeout(context.Background(), settleTimeout)
-	defer stop()
-	r.wasClosed(recv.Close(ctx))
+// closeWorker closes a worker's receiver, and tells of what a sequence had kept until then: its tenure ends as a whole.
+func (r *running) closeWorker(w *worker) {
+	n, why := 0, ""
+	if w.seq != nil {
+		w.mu.Lock()
+		w.recallAllLocked()
+		if why = w.seq.leaves; why != "" {
+			n = w.seq.untouchedLocked()
+		}
+		w.mu.Unlock()
+	}
+	if r.closeReceiver(w.recv) && n > 0 {
+		r.emit(&Released{Origin: r.origin, Count: n, Why: why})
+	}
 }
 
-// wasClosed tells of what could not be closed in order.
-func (r *running) wasClosed(err error) {
-	if err != nil && !errors.Is(err, ErrClosed) {
-		r.emit(&CloseFailed{Origin: r.origin, Err: err})
+// closeReceiver closes a receiver. What is unsettled goes back to the broker. It is false where it is not known whether it did.
+func (r *running) closeReceiver(recv driver.Receiver) bool {
+	ctx, stop := context.WithTimeout(context.Background(), settleTimeout)
+	defer stop()
+	return r.wasClosed(recv.Close(ctx))
+}
+
+// wasClosed tells of what could not be closed in order, and reports whether it could.
+func (r *running) wasClosed(err error) bool {
+	if err == nil || errors.Is(err, ErrClosed) {
+		return true
 	}
+	r.emit(&CloseFailed{Origin: r.origin, Err: err})
+	return false
 }

@@ -7,15 +7,16 @@ import (
 )
 
 // Sequence is a source whose messages reach the handler one at a time for each key, in the order in which they were published.
-// Keys are handled beside each other, as many as the consumer's [Concurrency] allows, and none waits for another. The topic
-// must not be a fan-out.
+// Keys are handled beside each other, as many as the consumer's [Concurrency] allows, and none waits for another but at a
+// hand-over. The topic must not be a fan-out.
 //
 // A message that fails is tried again by the retry policy while the later ones of its key wait. It stays with its consumer
 // meanwhile and holds no lane, so that all other keys go on. What is done once its attempts are used up is [OnFailure]'s.
 // Attempts are counted in memory: after a crash, or when the key went to another consumer, they begin anew.
 //
-// Order holds through retries, pauses, restarts and the hand-over of a key between consumers. What was handled and not yet
-// settled when a process dies is handled again, in order. A message whose key is empty is in order with no other.
+// Order holds through retries, pauses, restarts and the hand-over of a key between consumers. A worker that stops, or that scaling
+// removes, hands over all that it has together, when the last of its handlers has returned: its keys wait until then. What was
+// handled and not yet settled when a process dies is handled again, in order. A message whose key is empty is in order with no other.
 func Sequence[T any](b driver.Sequencer, t KeyedTopic[T], opts ...SequenceOption) Source[T] {
 	s := newSequence(t, opts)
 	if isNil(b) {

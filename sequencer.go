@@ -41,6 +41,8 @@ type sequencer struct {
 	// suspicious while what came last was delivered often: it is received alone, see suspect.go.
 	suspicious bool
 
+	leaves string // why what is left goes back when the receiver is closed
+
 	crowded int      // keys with as many as may wait
 	example *seqNode // the last that became one
 	loose   *seqNode // the keys of one delivery each, in a list
@@ -361,20 +363,21 @@ func (s *sequencer) crampedLocked() bool {
 	return s.ordered && (s.crowded > 0 || s.waiting >= s.spec.total || s.bytes >= s.spec.bytes || s.w.r.aside.full())
 }
 
-// stopLocked ends the retries. What has not been handled is neither settled nor given back one by one: closing the receiver
-// gives it back as a whole. It returns how many there are.
-func (s *sequencer) stopLocked() int {
+// stopLocked ends the retries, for a reason. What has not been handled is neither settled nor given back one by one, which would put
+// a key out of order on most brokers: closing the receiver gives it back as a whole. It returns how many are back by now: those of
+// a receiver that ended.
+func (s *sequencer) stopLocked(why string) int {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
 	if s.interrupt != nil {
 		s.interrupt()
 	}
-	n := s.waiting
-	for _, l := range s.w.lanes {
-		if l.key != nil {
-			n--
-		}
+	n := 0
+	if s.w.tenures.all {
+		n = s.untouchedLocked()
+	} else {
+		s.leaves = why
 	}
 	s.eachLocked(func(n *seqNode) {
 		if n.Value.state == keyReady || n.Value.state == keyWaiting {
@@ -382,6 +385,17 @@ func (s *sequencer) stopLocked() int {
 		}
 	})
 	s.first, s.last, s.ready, s.due = nil, nil, 0, nil
+	return n
+}
+
+// untouchedLocked is how many deliveries no handler has.
+func (s *sequencer) untouchedLocked() int {
+	n := s.waiting
+	for _, l := range s.w.lanes {
+		if l.key != nil {
+			n--
+		}
+	}
 	return n
 }
 

@@ -376,7 +376,7 @@ func (w *worker) end(why string) {
 	w.ended, w.stopped = true, true
 	n := w.dropBufferLocked()
 	if w.seq != nil && first {
-		n = w.seq.stopLocked()
+		n = w.seq.stopLocked(why)
 	}
 	w.wakeAllLocked()
 	if w.owingLocked() {
