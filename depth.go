@@ -57,10 +57,31 @@ func (w *worker) ownDepth(ctx context.Context) (driver.Depth, error) {
 	return in.Depth(ctx)
 }
 
-// mayReceive reports whether any of what is ready could come to one of the receivers, as far as they know. Behind a key of another
-// consumer, or in its partitions, it could not: that one is to be asked why nothing moves. To answer costs a broker in process a
-// walk over all that is ready, so that the first receiver that may is enough.
-func (r *running) mayReceive() bool {
+// mayReceive reports whether any of what is ready could come to one of the receivers. Behind a key of another consumer, or in its
+// partitions, it could not: that one is to be asked why nothing moves. The answer is kept for as long as that of the broker, since to
+// give it costs a broker in process a walk over all that is ready. Nobody is asked where the answer is known: what is ready for a
+// broadcast its receivers have said already, and where no key is another's, something came of late if more is handled than at the last
+// look.
+func (r *running) mayReceive(handled uint64) bool {
+	h := &r.health
+	h.mu.Lock()
+	rose, may, known := handled > h.handled, h.may, h.mayKnown
+	h.mu.Unlock()
+	switch m := r.c.source.manner; {
+	case m == broadcasting, m != sequenced && rose:
+		return true
+	case known:
+		return may
+	}
+	may = r.receiversMay()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.may, h.mayKnown = may, true
+	return may
+}
+
+// receiversMay asks the receivers whether any of what is ready could come to them, as far as they know. The first that may is enough.
+func (r *running) receiversMay() bool {
 	ctx, stop := context.WithTimeout(context.Background(), depthTime)
 	defer stop()
 	workers := r.crew.now()

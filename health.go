@@ -94,6 +94,8 @@ type healthState struct {
 	depthKnown bool
 	answered   time.Time // when depth was
 	unanswered bool      // the last question failed, on a broker that can tell
+	may        bool      // some of what is ready could come to a receiver
+	mayKnown   bool      // somebody asked them since depth was
 
 	looked time.Time // the last look
 	worked bool      // work waited at the last look

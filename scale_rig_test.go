@@ -21,7 +21,7 @@ type toldBroker struct {
 	ready  int64
 	age    time.Duration
 	failed error // of Depth
-	refuse error // of OpenQueue
+	refuse error // of OpenQueue and OpenBroadcast
 	opens  []time.Time
 	alive  []driver.Receiver
 }
@@ -69,6 +69,17 @@ func (b *toldBroker) OpenSequence(ctx context.Context, s driver.Source) (driver.
 	defer b.mu.Unlock()
 	b.opens = append(b.opens, time.Now())
 	return b.keep(b.Broker.OpenSequence(ctx, s))
+}
+
+// OpenBroadcast implements [driver.Broadcaster].
+func (b *toldBroker) OpenBroadcast(ctx context.Context, s driver.Source) (driver.Receiver, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opens = append(b.opens, time.Now())
+	if b.refuse != nil {
+		return nil, b.refuse
+	}
+	return b.keep(b.Broker.OpenBroadcast(ctx, s))
 }
 
 func (b *toldBroker) keep(r driver.Receiver, err error) (driver.Receiver, error) {

@@ -44,7 +44,7 @@ func (r *running) look(now time.Time) {
 	held, handled, busy := r.work(now)
 	ready := depth.Ready > 0
 	if ready && held == 0 && !r.paused.Load() { // what is paused is not stalled, whatever waits
-		ready = r.mayReceive()
+		ready = r.mayReceive(handled)
 	}
 
 	h := &r.health
@@ -116,6 +116,7 @@ func (r *running) ask(now time.Time) (driver.Depth, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked, h.depthKnown = now, err == nil
+	h.mayKnown = false
 	h.unanswered = err != nil && !errors.Is(err, errors.ErrUnsupported)
 	if err == nil {
 		h.depth, h.answered = depth, now
