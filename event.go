@@ -228,10 +228,11 @@ type Recovered struct {
 	After time.Duration
 }
 
-// Paused is a consumer that was paused, or that began to run while it was.
+// Paused is a consumer that was paused, or that began to run while it was. One pause that begins and ends while an event function
+// still has the Paused or Resumed before is not told.
 type Paused struct {
 	Origin
-	Why string // of all its pauses, where it was paused before it ran
+	Why string // of all its pauses at that time
 }
 
 // Resumed is a paused consumer that goes on. There was a Paused before it, in the same run.

@@ -2,7 +2,6 @@ package wherry
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -45,20 +44,21 @@ func (c *Consumer) pause(p *pause) (resume func()) {
 		c.forgetPausesLocked() // no timer does
 	}
 	c.pauses[p] = struct{}{}
-	first, tells := len(c.pauses) == 1, false
+	first := r != nil && len(c.pauses) == 1
+	var untold Event
 	if r != nil {
 		r.paused.Store(true)
 		c.armLocked(p)
-		tells = first && r.standsLocked()
+		untold = r.untoldPauseLocked()
 	}
 	c.mu.Unlock()
-	if r != nil && first {
+	if untold != nil {
+		defer r.tellPauses(untold) // also after a driver that panics, or nobody would tell of a pause again
+	}
+	if first {
 		for _, w := range r.crew.now() {
 			w.share("paused")
 		}
-	}
-	if tells {
-		r.emit(&Paused{Origin: r.origin, Why: p.why})
 	}
 	return sync.OnceFunc(func() { c.resume(p) })
 }
@@ -71,46 +71,30 @@ func (c *Consumer) resume(p *pause) {
 	}
 	c.endLocked(p)
 	r := c.running
-	last := len(c.pauses) == 0
-	var since time.Time
-	if r != nil && last {
+	last := r != nil && len(c.pauses) == 0
+	var untold Event
+	if last {
 		r.paused.Store(false)
-		since, r.pausedSince = r.pausedSince, time.Time{}
+		r.wentOn = time.Now()
+		untold = r.untoldPauseLocked()
 	}
 	c.mu.Unlock()
-	if r != nil && last {
+	if last {
 		for _, w := range r.crew.now() {
 			w.resume()
 		}
 	}
-	if !since.IsZero() {
-		r.emit(&Resumed{Origin: r.origin, After: time.Since(since)})
-	}
+	r.tellPauses(untold)
 }
 
 // tellStarted tells that the run began, and of pauses that were made before.
 func (r *running) tellStarted() {
 	r.emit(&Started{Origin: r.origin, Note: r.note()})
-	c := r.c
-	c.mu.Lock()
+	r.c.mu.Lock()
 	r.toldStarted = true
-	var whys []string
-	if len(c.pauses) > 0 && r.standsLocked() {
-		whys = c.pauseReasonsLocked()
-	}
-	c.mu.Unlock()
-	if len(whys) > 0 {
-		r.emit(&Paused{Origin: r.origin, Why: strings.Join(whys, "; ")})
-	}
-}
-
-// standsLocked notes that the run stands still from now on, and reports whether that is to be told: what is paused before it began
-// is told with its beginning.
-func (r *running) standsLocked() bool {
-	if r.toldStarted {
-		r.pausedSince = time.Now()
-	}
-	return r.toldStarted
+	untold := r.untoldPauseLocked()
+	r.c.mu.Unlock()
+	r.tellPauses(untold)
 }
 
 // endLocked forgets a pause.

@@ -51,7 +51,9 @@ type running struct {
 	closing  sync.Once
 
 	toldStarted bool      // the consumer's lock guards it and
-	pausedSince time.Time // when the run began to stand still, and told it; zero while it does not
+	tellsPauses bool      // somebody tells of a pause, and of what follows from it
+	pausedSince time.Time // when the run began to stand still, as was told last; zero while it does not
+	wentOn      time.Time // when its last pause ended
 }
 
 func newRunning(ctx context.Context, c *Consumer) *running {

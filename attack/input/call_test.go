@@ -193,6 +193,32 @@ func TestOrderOfCalls(t *testing.T) {
 		w.mustRun(c, time.Minute)
 		w.left("words", 0)
 	})
+	attack(t, "an event function that pauses its consumer at each event", func(w *world) {
+		w.publish("a", "b")
+		var c *wherry.Consumer
+		c = wherry.Consume(wherry.Queue(w.b, words), ack, wherry.OnEvent(func(wherry.Event) { c.Pause("in an event")() }))
+		time.AfterFunc(time.Second, func() { c.PauseFor(time.Second, "a rest") })
+		w.mustRun(c, time.Minute)
+		w.left("words", 0)
+	})
+	attack(t, "event functions that pause for a resume and resume for a pause", func(w *world) {
+		w.publish("a", "b")
+		var c *wherry.Consumer
+		resume := func() {}
+		c = wherry.Consume(wherry.Queue(w.b, words), ack, wherry.OnEvent(func(e wherry.Event) {
+			switch e.(type) {
+			case *wherry.Paused:
+				resume()
+			case *wherry.Resumed:
+				resume = c.Pause("again")
+			}
+		}))
+		resume = c.Pause("early")
+		w.refuses(w.runs(c, time.Minute), "2 messages left in words") // the last function that was called paused it
+		resume()
+		w.mustRun(c, time.Minute)
+		w.left("words", 0)
+	})
 	attack(t, "an event function that panics at each event", func(w *world) {
 		w.publish("a", "b")
 		w.mustRun(wherry.Consume(wherry.Queue(w.b, words), ack, wherry.OnEvent(func(wherry.Event) { panic("no") })), time.Minute)
