@@ -33,7 +33,7 @@ func (p Program) Measure(ctx context.Context, o Order) Report {
 	}
 	path, args := p.Path, p.Args
 	if path == "" {
-		if path, err = os.Executable(); err != nil {
+		if path, err = running(); err != nil {
 			return failed("find the program: " + err.Error())
 		}
 		args = []string{"bench", "cell"}
@@ -57,6 +57,16 @@ func (p Program) Measure(ctx context.Context, o Order) Report {
 		return failed(fmt.Sprintf("the process for %s: %v%s", o.Spec.Name(), runErr, said(stderr.String())))
 	}
 	return r
+}
+
+// running is the file of the running program. Where the system has a name for that, it stays the same program when another takes
+// the place of its file, as where it is built anew during a run.
+func running() (string, error) {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil {
+		return self, nil
+	}
+	return os.Executable()
 }
 
 // said is the first line that a process wrote about its end.

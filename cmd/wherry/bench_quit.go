@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/wherryhq/wherry/cmd/wherry/internal/interrupt"
@@ -27,9 +29,12 @@ func newQuitter(errs io.Writer, exit func(int)) *quitter {
 	return &quitter{errs: errs, exit: exit, patience: quitPatience, writing: make(chan struct{}, 1)}
 }
 
-// interruptible is a context that ends with the first interrupt. A second one quits.
+// interruptible is a context that ends with the first interrupt. A second one quits. Until the end a reader of what is said may
+// go, as tee does at Ctrl-C: a write to nobody would else end the process, and what is in no document yet with it.
 func interruptible(ctx context.Context, s streams) (context.Context, *quitter, func()) {
 	q := newQuitter(s.errs, os.Exit)
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
 	ctx, requests := interrupt.Listen(ctx)
 	over := make(chan struct{})
 	go func() {
@@ -40,7 +45,10 @@ func interruptible(ctx context.Context, s streams) (context.Context, *quitter, f
 			q.quit()
 		}
 	}()
-	return ctx, q, func() { close(over) }
+	return ctx, q, func() {
+		signal.Stop(unread)
+		close(over)
+	}
 }
 
 // whole calls write, which writes a file, and lets it end even where the user quits meanwhile.

@@ -14,9 +14,9 @@ import (
 )
 
 // TestMain starts the signal loop of package os/signal, which would else belong to the bubble that first listens. It is the
-// process of a cell where the benchmark starts it as one.
+// command itself where it is started as "wherry bench", by the benchmark for a cell or by a test.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "bench" && os.Args[2] == "cell" {
+	if len(os.Args) > 1 && os.Args[1] == "bench" {
 		os.Exit(run(context.Background(), os.Args[1:], streams{in: os.Stdin, out: os.Stdout, errs: os.Stderr}))
 	}
 	c := make(chan os.Signal, 1)
