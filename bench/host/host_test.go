@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -123,14 +125,18 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
+// besides is what git status is asked about.
+const besides = " -- :/ :(exclude,top)bench/results :(exclude,top)docs/benchmarks"
+
 func TestCommit(t *testing.T) {
 	t.Parallel()
-	const besides = " -- :/ :(exclude,top)bench/results :(exclude,top)docs/benchmarks"
 	git := map[string]string{
-		"git rev-parse --show-toplevel": "../..", "git rev-parse HEAD": "a61c723", "git status --porcelain" + besides + " :(exclude)own/results.json": " M worker.go",
+		"git rev-parse --show-toplevel": "../..", "git -C ../.. rev-parse HEAD": "a61c723",
+		"git -C ../.. status --porcelain" + besides + " :(exclude,top)bench/host/own/results.json": " M worker.go",
 	}
 	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "b1b"}, {Key: "vcs.modified", Value: "true"}}}
-	elsewhere := map[string]string{"git rev-parse --show-toplevel": t.TempDir(), "git rev-parse HEAD": "c2c"}
+	none := t.TempDir()
+	elsewhere := map[string]string{"git rev-parse --show-toplevel": none, "git -C " + none + " rev-parse HEAD": "c2c"}
 	for name, test := range map[string]struct {
 		programs map[string]string
 		info     *debug.BuildInfo
@@ -145,6 +151,74 @@ func TestCommit(t *testing.T) {
 		commit, dirty := probe(nil, test.programs).commit(t.Context(), test.info, "own/results.json")
 		if commit != test.commit || dirty != test.dirty {
 			t.Errorf("%s: %s, %v, want %s, %v", name, commit, dirty, test.commit, test.dirty)
+		}
+	}
+}
+
+// TestCommitOfTree has programs that are built in a clone, by a program of which no commit is known.
+func TestCommitOfTree(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status, results, commit string
+		dirty                   bool
+	}{
+		"clean":             {"git -C /clone status --porcelain" + besides, "", "d3d", false},
+		"with changes":      {"git -C /clone status --porcelain" + besides + " :(exclude,top)own.json", "/clone/own.json", "d3d", true},
+		"results elsewhere": {"git -C /clone status --porcelain" + besides, "/other/own.json", "d3d", false},
+	} {
+		changes := ""
+		if test.dirty {
+			changes = " M worker.go"
+		}
+		p := probe(nil, map[string]string{"git -C /clone rev-parse HEAD": "d3d", test.status: changes})
+		got := p.Provenance(t.Context(), Part{Procs: 1, Tree: "/clone", Results: test.results}, time.Now())
+		if got.Commit != test.commit || got.Dirty != test.dirty {
+			t.Errorf("%s: %s, %v, want %s, %v", name, got.Commit, got.Dirty, test.commit, test.dirty)
+		}
+	}
+}
+
+// TestWithin has a working directory, or a folder of results, that is a symbolic link into the clone.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	clone, links := t.TempDir(), t.TempDir()
+	link, elsewhere := filepath.Join(links, "link"), filepath.Join(links, "elsewhere")
+	if err := errors.Join(os.Mkdir(filepath.Join(clone, "own"), 0o700), os.Symlink(clone, link), os.Symlink(links, filepath.Join(clone, "out"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ folder, name, want string }{
+		{clone, filepath.Join(clone, "own", "results.json"), "own/results.json"},
+		{clone, filepath.Join(link, "own", "results.json"), "own/results.json"},
+		{link, filepath.Join(clone, "results.json"), "results.json"},
+		{clone, filepath.Join(elsewhere, "results.json"), ""},
+		{clone, filepath.Join(clone, "out", "results.json"), ""},
+		{clone, "", ""},
+	} {
+		if path, ok := within(test.folder, test.name); ok != (test.want != "") || ok && path != test.want {
+			t.Errorf("%s in %s: %q, %v, want %q", test.name, test.folder, path, ok, test.want)
+		}
+	}
+}
+
+// TestOfTree has a program that is not of the clone whose programs it would measure.
+func TestOfTree(t *testing.T) {
+	t.Parallel()
+	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "b1b"}}}
+	const head, version = "git -C /clone rev-parse HEAD", "go -C /clone env GOVERSION"
+	for name, test := range map[string]struct {
+		info     *debug.BuildInfo
+		programs map[string]string
+		want     string
+	}{
+		"the same":         {stamped, map[string]string{head: "b1b", version: runtime.Version()}, ""},
+		"another commit":   {stamped, map[string]string{head: "c2c", version: runtime.Version()}, "from the commit b1b, and /clone, whose programs would be measured, is at c2c"},
+		"another Go":       {stamped, map[string]string{head: "b1b", version: "go1.99"}, "the go command in /clone builds by go1.99: build wherry anew"},
+		"no commit known":  {new(debug.BuildInfo), map[string]string{head: "c2c", version: runtime.Version()}, ""},
+		"nothing is known": {stamped, nil, ""},
+	} {
+		err := probe(nil, test.programs).ofTree(t.Context(), test.info, "/clone")
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
 }

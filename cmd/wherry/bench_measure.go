@@ -50,12 +50,16 @@ type task struct {
 
 func (t *task) name() string { return t.backend + "/" + t.part }
 
-// tree is the clone whose programs are built, which a dry run does without.
-func (m *measuring) tree() (string, error) {
+// tree is the clone whose programs are built, which a dry run does without. It must be the one that this program is of.
+func (m *measuring) tree(ctx context.Context) (string, error) {
 	if m.DryRun {
 		return "", nil
 	}
-	return repository()
+	tree, err := repository()
+	if err != nil {
+		return "", err
+	}
+	return tree, host.Here().OfTree(ctx, tree)
 }
 
 // measure runs tasks and writes their rows into the document.

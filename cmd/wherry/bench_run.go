@@ -133,7 +133,7 @@ func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
 	if err != nil {
 		return misuse(s, err)
 	}
-	tree, err := c.tree()
+	tree, err := c.tree(ctx)
 	if err != nil {
 		return fail(s, err)
 	}
@@ -149,7 +149,7 @@ func (c *benchCodeCommand) run(ctx context.Context, s streams) int {
 		part:    document.CodePart,
 		origin: host.Part{
 			Procs: 1, Set: codecost.Environment(), Codec: codecs(), Broker: inProcess + ", in the process that is counted",
-			Durability: host.None, Valgrind: true,
+			Durability: host.None, Valgrind: true, Tree: tree,
 		},
 		list: func(w io.Writer) error {
 			for _, scenario := range scenarios {
@@ -210,7 +210,7 @@ func (c *benchPeersCommand) run(ctx context.Context, s streams) int {
 	if err != nil {
 		return misuse(s, err)
 	}
-	tree, err := c.tree()
+	tree, err := c.tree(ctx)
 	if err != nil {
 		return fail(s, err)
 	}
@@ -220,7 +220,7 @@ func (c *benchPeersCommand) run(ctx context.Context, s streams) int {
 		cells:   cells(specs),
 		origin: host.Part{
 			Procs: matrix.Processors, Set: host.Timed(), Codec: codecs() + ", and each peer's own",
-			Broker: "each peer's own, in its process", Durability: host.None,
+			Broker: "each peer's own, in its process", Durability: host.None, Tree: tree,
 		},
 		list: func(w io.Writer) error { return matrix.List(w, specs) },
 		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
