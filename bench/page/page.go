@@ -3,6 +3,7 @@
 package page
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,9 @@ const (
 
 // mark is the first line of every page.
 const mark = "<!-- Made by `wherry bench page`. Do not edit: change the document or the program. -->\n\n"
+
+// Made reports whether a text is that of a page which was made here.
+func Made(text []byte) bool { return bytes.HasPrefix(text, []byte(mark)) }
 
 // Render makes the pages of a document, which must have been read by [document.ReadFile] or derived. A nil document gives
 // pages that say that there is none yet. The pages name [Source] as the file that they are made from, unless the document is a

@@ -190,3 +190,31 @@ func TestBenchRendersNothingWrong(t *testing.T) {
 		t.Error("no page says what is wrong with the document")
 	}
 }
+
+// TestBenchPageIntoOddPlaces has a document that is not there, a folder with a page of somebody else's, and one without a name.
+// Nothing may be written.
+func TestBenchPageIntoOddPlaces(t *testing.T) {
+	t.Parallel()
+	name := resultsOf(t, 2e9, "6.8")
+	out := t.TempDir()
+	r := bench(t, "page", "--in", name+".typo", "--out", out)
+	r.want(t, 1, nil, []string{"cannot read the results: ", "wherry bench run mem --out "})
+	r = bench(t, "page", "--in", filepath.Dir(name), "--out", out)
+	r.want(t, 1, nil, []string{"cannot read the results: ", "is a directory"})
+	own := filepath.Join(out, "README.md")
+	if err := os.WriteFile(own, []byte("# Mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = bench(t, "page", "--in", name, "--out", out)
+	r.want(t, 2, nil, []string{own + " is no page of results, and would be written over: name another folder (--out)"})
+	if text, err := os.ReadFile(own); err != nil || string(text) != "# Mine\n" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	if files, err := os.ReadDir(out); err != nil || len(files) != 1 {
+		t.Errorf("there is %v, %v, want the one file", files, err)
+	}
+	for _, command := range []string{"page", "charts"} {
+		r = bench(t, command, "--in", name, "--out=")
+		r.want(t, 2, nil, []string{"the folder of the files has no name: give it one (--out)"})
+	}
+}
