@@ -18,7 +18,25 @@ func TestProgramsStandApart(t *testing.T) {
 	}
 	spec := timed("a")
 	once(t.Context(), script, &spec, size{messages: 1})
-	said, err := os.ReadFile(script + ".said")
+	standsApart(t, script+".said")
+}
+
+// TestBuildersStandApart has a tool that builds do the same.
+func TestBuildersStandApart(t *testing.T) {
+	t.Parallel()
+	said := filepath.Join(t.TempDir(), "said")
+	shell := &source{folder: ".", tool: "sh", args: []string{"-c", "read -r stat < /proc/$$/stat; echo $$ $stat > '" + said + "'"}}
+	b := &builder{root: t.TempDir(), temp: t.TempDir(), found: func(string) (string, error) { return "/bin/sh", nil }}
+	if _, reason := b.build(t.Context(), shell); reason != nil {
+		t.Fatal(reason.Text)
+	}
+	standsApart(t, said)
+}
+
+// standsApart reads what a process wrote down.
+func standsApart(t *testing.T, name string) {
+	t.Helper()
+	said, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,12 +72,13 @@ func (b *builder) build(ctx context.Context, s *source) (map[string]string, *doc
 	}
 	c := exec.CommandContext(ctx, tool, args...)
 	c.Dir, c.WaitDelay = folder, patience
+	host.Apart(c)
 	// Without the workspace the module's own versions count, not those that another module of it asks for.
 	c.Env = host.Environment(runtime.NumCPU(), map[string]string{
 		"GOWORK": "off", "CARGO_TARGET_DIR": filepath.Join(b.root, filepath.FromSlash(cargoTarget)),
 	})
 	if said, err := c.CombinedOutput(); err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || host.Interrupted(err) {
 			return nil, unbuilt(interrupted)
 		}
 		return nil, unbuilt("%s does not build: %s", s.folder, complaint(string(said), err))

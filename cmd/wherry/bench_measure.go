@@ -34,7 +34,8 @@ Beside the document stands its log, of the same name with .log for .json: each r
 
 Ctrl-C keeps the cells whose every run was made, and names those that are missing. Where the document has the part
 already, and knows something of a cell that is missing now, it stays as it was: what was measured is then in a file
-beside it, results.interrupted-TIME.json. A second Ctrl-C quits at once: what is in no document yet is lost, and its
+beside it, results.interrupted-TIME.json. So it is where a subject cannot be run that it has values of, as without the tools
+to build it: results.incomplete-TIME.json. A second Ctrl-C quits at once: what is in no document yet is lost, and its
 figures are in the log.`
 
 // A task is a part to be measured.

@@ -100,9 +100,13 @@ func (r *results) settle(ctx context.Context, s streams, t *task, part *document
 	if len(rows) == len(missing) {
 		return fail(s, fmt.Errorf("%s: nothing is written: %s", t.name(), r.nothing(ctx, err, runs)))
 	}
-	into := r.name
-	if lost := unlearned(r.part(t), missing); lost > 0 {
-		aside, failed := r.keepAside(t, part)
+	into, why := r.name, "interrupted"
+	if ctx.Err() == nil {
+		why = "incomplete"
+	}
+	lost := unlearned(r.part(t), slices.Concat(missing, unrun(rows)))
+	if lost > 0 {
+		aside, failed := r.keepAside(t, part, why)
 		if failed != nil {
 			return fail(s, failed)
 		}
@@ -125,7 +129,7 @@ func (r *results) settle(ctx context.Context, s streams, t *task, part *document
 		return statusInterrupted
 	case err != nil:
 		return fail(s, err)
-	case len(failed) > 0:
+	case len(failed) > 0 || len(missing) > 0 || lost > 0:
 		return statusFailed
 	}
 	return 0
@@ -145,7 +149,7 @@ func (r *results) nothing(ctx context.Context, err error, runs int) string {
 	return "nothing was measured"
 }
 
-// unlearned is how many cells a part knows something of, a value or a failure, that an interrupt left out this time.
+// unlearned is how many cells a part knows something of, a value or a failure, that were left out this time.
 func unlearned(old *document.Part, missing []document.Cell) int {
 	n := 0
 	for _, cell := range missing {
@@ -156,12 +160,30 @@ func unlearned(old *document.Part, missing []document.Cell) int {
 	return n
 }
 
-// keepAside writes a part that an interrupt cut short into a document of its own, beside the one in which it would take the
-// place of a part that knows more. It returns that document's name.
-func (r *results) keepAside(t *task, part *document.Part) (string, error) {
+// unrun are the cells of subjects of which nothing was run, as without the tools that they are built by. What an interrupt left is
+// not among them.
+func unrun(rows []document.Row) []document.Cell {
+	ran := map[string]bool{}
+	for i := range rows {
+		reason := rows[i].NotShown
+		ran[rows[i].Subject] = ran[rows[i].Subject] || reason == nil || reason.Code != document.NotMeasured && reason.Code != document.Unsupported
+	}
+	var cells []document.Cell
+	for i := range rows {
+		reason := rows[i].NotShown
+		if !ran[rows[i].Subject] && reason.Code == document.NotMeasured && reason.Text != document.Interrupted {
+			cells = append(cells, rows[i].Cell)
+		}
+	}
+	return cells
+}
+
+// keepAside writes a part that an interrupt cut short, or whose subjects could not all be run, into a document of its own, beside
+// the one in which it would take the place of a part that knows more. Its name says why. It returns that document's name.
+func (r *results) keepAside(t *task, part *document.Part, why string) (string, error) {
 	extension := filepath.Ext(r.name)
 	aside := results{
-		name:     strings.TrimSuffix(r.name, extension) + time.Now().UTC().Format(".interrupted-20060102T150405Z") + extension,
+		name:     strings.TrimSuffix(r.name, extension) + "." + why + time.Now().UTC().Format("-20060102T150405Z") + extension,
 		host:     r.host,
 		document: document.New(r.host),
 		quits:    r.quits,
@@ -235,6 +257,9 @@ func writable(name string) error {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write %s: it is no regular file; name one (--out)", name)
+	}
+	if err == nil && info.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("cannot write %s: it is read-only; name another (--out)", name)
 	}
 	if _, err := os.Stat(filepath.Dir(name)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no folder %s: make it, or name another file (--out)", filepath.Dir(name))

@@ -22,7 +22,12 @@ func TestBenchOut(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	kept := filepath.Join(t.TempDir(), "kept.json")
+	if err := os.WriteFile(kept, []byte("{}"), 0o400); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct{ out, want string }{
+		"read-only": {kept, "kept.json: it is read-only; name another (--out)"},
 		"no name":   {"", "the results document has no name"},
 		"log":       {filepath.Join(dir, "results.log"), "results.log is the name of the log"},
 		"folder":    {folder, "folder.json: it is no regular file"},
@@ -169,6 +174,77 @@ func TestBenchInterruptedKeepsMore(t *testing.T) {
 			}
 			if !strings.Contains(errs.String(), "mem/matrix of "+name+" stays as it was") || !strings.Contains(out.String(), "is in "+aside[0]) {
 				t.Errorf("said was:\n%s%s", errs.String(), out.String())
+			}
+		})
+	}
+}
+
+// TestBenchWithoutItsTools has parts in which one subject could not be run, and a document that may have values of it.
+func TestBenchWithoutItsTools(t *testing.T) {
+	t.Parallel()
+	missing := func(text string) *document.Reason { return &document.Reason{Code: document.NotMeasured, Text: text} }
+	row := func(subject string, consumers int, reason *document.Reason) document.Row {
+		r := filled(document.Cell{
+			Subject: subject, Flow: "parallel", Payload: 64, Consumers: consumers, Handler: "zero", Codec: "json", Procs: 2,
+		}, document.Live)
+		if reason != nil {
+			r.Runs, r.NotShown = nil, reason
+		}
+		return r
+	}
+	tools, backlog := missing("cargo is not installed"), &document.Reason{Code: document.Unsupported, Text: "no backlog"}
+	for name, test := range map[string]struct {
+		old, fresh []document.Row
+		kept       bool // the old part
+		status     int
+	}{
+		"values would go": {
+			[]document.Row{row("wherry", 1, nil), row("shove", 1, nil)}, []document.Row{row("wherry", 1, nil), row("shove", 1, tools)}, true, 1,
+		},
+		"nothing can be built": {
+			[]document.Row{row("wherry", 1, nil), row("shove", 1, nil), row("shove", 2, backlog)},
+			[]document.Row{row("wherry", 1, tools), row("shove", 1, tools), row("shove", 2, tools)}, true, 1,
+		},
+		"it could not be run before": {
+			[]document.Row{row("wherry", 1, nil), row("shove", 1, tools)}, []document.Row{row("wherry", 1, nil), row("shove", 1, tools)}, false, 0,
+		},
+		"it was run": {
+			[]document.Row{row("wherry", 1, nil), row("wherry", 2, nil)},
+			[]document.Row{row("wherry", 1, nil), row("wherry", 2, missing("the ladder stopped at 5000/s"))}, false, 0,
+		},
+		"nothing was there": {nil, []document.Row{row("wherry", 1, nil), row("shove", 1, tools)}, false, 0},
+		"a cell was ended from outside": {
+			nil, []document.Row{row("wherry", 1, nil), row("wherry", 2, missing(document.Interrupted))}, false, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := read(t, resultsOf(t, 2e9, "6.8"))
+			name := filepath.Join(t.TempDir(), "results.json")
+			provenance := d.Backends[0].Matrix.Provenance
+			peers := &task{backend: "mem", part: document.PeersPart}
+			r := &results{name: name, host: d.Host, document: document.New(d.Host), quits: newQuitter(new(bytes.Buffer), nil)}
+			if test.old != nil {
+				if err := r.write(streams{errs: new(bytes.Buffer)}, peers, &document.Part{Rows: test.old, Provenance: provenance}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before, _ := os.ReadFile(name)
+			var out, errs bytes.Buffer
+			provenance.Date = "2026-12-02T05:00:00Z"
+			part := &document.Part{Rows: test.fresh, Provenance: provenance}
+			part.Void()
+			status := r.settle(t.Context(), streams{out: &out, errs: &errs}, peers, part, nil, 3)
+			after, err := os.ReadFile(name)
+			if err != nil || status != test.status {
+				t.Fatalf("status %d, want %d, %v, said was:\n%s", status, test.status, err, errs.String())
+			}
+			aside, err := filepath.Glob(filepath.Join(filepath.Dir(name), "results.incomplete-*Z.json"))
+			if err != nil || test.kept != bytes.Equal(before, after) || test.kept != (len(aside) == 1) {
+				t.Fatalf("the document is as it was: %v, aside is %q, said was:\n%s", bytes.Equal(before, after), aside, errs.String())
+			}
+			if test.kept && len(read(t, aside[0]).Backends[0].Peers.Rows) != len(test.fresh) {
+				t.Errorf("not all of the rows are kept aside")
 			}
 		})
 	}
