@@ -43,6 +43,21 @@ func Baseline(ctx context.Context, ref string, o Options, meter progress.Meter) 
 	return rows, err
 }
 
+// Compared is how many scenarios have instructions on both sides, so that [Compare] says something of them.
+func Compared(before, now []document.Row) int {
+	old := make(map[string]bool, len(before))
+	for _, r := range before {
+		old[r.Flow] = r.Code != nil && hasInstructions(r.Code)
+	}
+	n := 0
+	for _, r := range now {
+		if old[r.Flow] && r.Code != nil && hasInstructions(r.Code) {
+			n++
+		}
+	}
+	return n
+}
+
 func git(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir

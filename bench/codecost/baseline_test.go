@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wherryhq/wherry/bench/document"
 )
 
 // repository is a git repository of one empty commit.
@@ -50,5 +52,17 @@ func TestProfileRefuses(t *testing.T) {
 		if text, err := Profile(t.Context(), name, Options{}); err == nil || !strings.Contains(err.Error(), want) || text != "" {
 			t.Errorf("%s: got %q, %v, want %q", name, text, err, want)
 		}
+	}
+}
+
+// TestCompared: what was not counted on one side is not compared.
+func TestCompared(t *testing.T) {
+	t.Parallel()
+	failed := document.Row{Cell: document.Cell{Flow: "b"}, NotShown: &document.Reason{Code: document.Failed, Text: "why"}}
+	alone := row("c", 0, 0, 0)
+	alone.Code.Runs[0].InstrN, alone.Code.Runs[0].Instr2N = 0, 0
+	now := []document.Row{row("a", 700, 0, 0), row("b", 700, 0, 0), row("c", 700, 0, 0), row("new", 700, 0, 0)}
+	if n := Compared([]document.Row{row("a", 700, 0, 0), failed, alone, row("gone", 1, 0, 0)}, now); n != 1 {
+		t.Errorf("%d are compared, want a alone", n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wherryhq/wherry/bench/codecost/scenario"
 	"github.com/wherryhq/wherry/bench/document"
@@ -166,5 +167,14 @@ func TestEnvironment(t *testing.T) {
 		if !slices.Contains(env, v) {
 			t.Errorf("%s is not set", v)
 		}
+	}
+}
+
+// TestEndless: a process that does not end, as one that waits for a message which was lost, fails.
+func TestEndless(t *testing.T) {
+	t.Parallel()
+	out, err := runWithin(t.Context(), 50*time.Millisecond, "sleep", []string{"600"})
+	if err == nil || !strings.HasPrefix(err.Error(), "sleep 600: did not end within 50ms") || out != nil {
+		t.Errorf("got %q, %v", out, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wherryhq/wherry/bench/host"
 )
@@ -141,10 +142,23 @@ func totalOf(profile []byte) (int64, error) {
 	return total, nil
 }
 
+const (
+	// lifetime is the most that a process may take. One takes seconds, and one whose message is lost waits for it for ever.
+	lifetime = 10 * time.Minute
+	// patience is how long a process that was told to end may take.
+	patience = 2 * time.Second
+)
+
 // run runs a program in the environment of processes that are counted and returns what it printed.
 func run(ctx context.Context, path string, args []string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = host.Environment(1, Environment())
+	return runWithin(ctx, lifetime, path, args)
+}
+
+func runWithin(ctx context.Context, most time.Duration, path string, args []string) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	cmd := exec.CommandContext(limited, path, args...)
+	cmd.Env, cmd.WaitDelay = host.Environment(1, Environment()), patience
 	host.Apart(cmd)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -152,6 +166,9 @@ func run(ctx context.Context, path string, args []string) ([]byte, error) {
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
+		}
+		if limited.Err() != nil {
+			return nil, fmt.Errorf("%s %s: did not end within %v: %s", filepath.Base(path), strings.Join(args, " "), most, strings.TrimSpace(stderr.String()))
 		}
 		return nil, fmt.Errorf("%s %s: %w: %s", filepath.Base(path), strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}

@@ -73,6 +73,8 @@ func cost(ctx context.Context, args []string) error {
 		return s.printProfile(ctx)
 	case s.rewrite && s.NoInstructions:
 		return errors.New("-rewrite with -no-instructions would write a ceiling without them")
+	case s.baseline != "" && s.NoInstructions:
+		return errors.New("-baseline compares instructions: leave out -no-instructions")
 	case len(s.Only) > 0 && (s.gate || s.rewrite):
 		return errors.New("-gate and -rewrite are about all scenarios: name none")
 	default:
@@ -189,6 +191,11 @@ func (s *settings) judge(rows, before []document.Row) error {
 		wrong = ceiling.Check(rows)
 	}
 	if s.baseline != "" {
+		compared := codecost.Compared(before, rows)
+		if compared == 0 {
+			return fmt.Errorf("nothing is compared: no scenario has instructions both at the baseline %s and now", s.baseline)
+		}
+		fmt.Fprintf(os.Stdout, "%d of %s have instructions at the baseline %s\n", compared, quantity.Count(len(rows), "scenario"), s.baseline)
 		wrong = append(wrong, codecost.Compare(before, rows, ceiling)...)
 	}
 	if len(wrong) > 0 {
