@@ -14,14 +14,15 @@ type Loss struct {
 	Part     string // of the document
 	Cell     string // Wherry's
 	To       string // what is ahead
-	Figure   string // in what: the rate, or a latency
-	Ratio    string // Wherry's over the other's, with its interval
+	Figure   string // in what: the rate, a latency, or a rate that is sustained
+	Ratio    string // Wherry's over the other's, with its interval; why there is none of a rate that Wherry did not sustain
 	Interval string // what the interval is of
 	Decided  bool   // the whole interval is on that side
 }
 
 // Losses are all cells of a document in which a library, or a Go channel of the same capacity, was ahead: every ratio of rates
-// below 1, and every latency of a sustained rate that was longer. The bare channel is no queue, and not here.
+// below 1, every latency of a sustained rate that was longer, and every rate that the other alone sustained. The bare channel is
+// no queue, and not here.
 func Losses(d *document.Document) []Loss {
 	var all []Loss
 	for i := range d.Backends {
@@ -31,7 +32,7 @@ func Losses(d *document.Document) []Loss {
 			if p == nil {
 				continue
 			}
-			for _, l := range append(slower(p), later(p)...) {
+			for _, l := range slices.Concat(slower(p), later(p), behind(p)) {
 				l.Part = b.Name + " " + name
 				all = append(all, l)
 			}
@@ -86,6 +87,27 @@ func later(p *document.Part) []Loss {
 				Cell: charts.Name(&of.Cell), To: against(&of.Cell, &to.Cell), Figure: "p99 from the send", Ratio: v.text(quantity.Times),
 				Interval: rangeOf(runs, "run"), Decided: runs >= fewestRounds && v.low > 1,
 			})
+		}
+	}
+	return all
+}
+
+// behind are the rates that Wherry was measured at and did not sustain, or has no number of, where something else sustained them.
+func behind(p *document.Part) []Loss {
+	var all []Loss
+	for i := range p.Rows {
+		of := &p.Rows[i]
+		failed := of.NotShown != nil && of.NotShown.Code == document.Failed
+		if of.Subject != matrix.Wherry || stands(of) == "" || of.NotShown != nil && !failed {
+			continue
+		}
+		for j := range p.Rows {
+			if to := &p.Rows[j]; to.Subject != matrix.Wherry && stands(to) == "" && sameRung(&of.Cell, &to.Cell) {
+				all = append(all, Loss{
+					Cell: charts.Name(&of.Cell), To: against(&of.Cell, &to.Cell), Figure: "a rate that is sustained", Ratio: stands(of),
+					Decided: !failed,
+				})
+			}
 		}
 	}
 	return all

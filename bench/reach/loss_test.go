@@ -1,8 +1,10 @@
 package reach
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/wherryhq/wherry/bench/charts"
 	"github.com/wherryhq/wherry/bench/charts/sample"
 	"github.com/wherryhq/wherry/bench/document"
 	"github.com/wherryhq/wherry/bench/matrix"
@@ -79,5 +81,40 @@ func TestLossOfLatency(t *testing.T) {
 	}
 	if len(found) != 1 || found[0].Ratio != "3× (2× to 4×)" || !found[0].Decided || found[0].To != "shove, json" {
 		t.Errorf("the losses of latency are %+v", found)
+	}
+}
+
+// TestLossOfARate has rungs that a peer sustains and Wherry does not, has no number of, or was not measured at.
+func TestLossOfARate(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(r *document.Row)
+		want   []Loss
+	}{
+		"not sustained": {func(r *document.Row) { r.Load.Sustained = false }, []Loss{{Ratio: "not sustained", Decided: true}}},
+		"failed": {func(r *document.Row) {
+			r.Load, r.NotShown = nil, &document.Reason{Code: document.Failed, Text: "of 5000 messages 1 were lost"}
+		}, []Loss{{Ratio: "failed, of 5000 messages 1 were lost"}}},
+		"not measured": {func(r *document.Row) {
+			r.Load, r.NotShown = nil, &document.Reason{Code: document.NotMeasured, Text: document.Interrupted}
+		}, nil},
+		"sustained": {func(*document.Row) {}, nil},
+	} {
+		d := sample.Document()
+		of := rungIn(d.Backends[0].Peers, matrix.Wherry, 25_000)
+		test.change(of)
+		var found []Loss
+		for _, l := range Losses(d) {
+			if l.Figure == "a rate that is sustained" {
+				found = append(found, l)
+			}
+		}
+		for i := range test.want {
+			l := &test.want[i]
+			l.Part, l.Cell, l.To, l.Figure = "mem peers", charts.Name(&of.Cell), "shove, json", "a rate that is sustained"
+		}
+		if !slices.Equal(found, test.want) {
+			t.Errorf("%s: %+v, want %+v", name, found, test.want)
+		}
 	}
 }
