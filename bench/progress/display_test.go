@@ -2,6 +2,7 @@ package progress
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +57,25 @@ func TestLines(t *testing.T) {
 			"[3/3] live: failed\n"
 		if diff := cmp.Diff(want, s.String()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// TestNothingDone has steps that are over at once: those that are left take as long as they would without.
+func TestNothingDone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s screen
+		d := NewDisplay(&s, 0)
+		d.Plan(slices.Repeat([]Step{{"drain", 20 * time.Second}}, 4))
+		for _, took := range []time.Duration{20 * time.Second, 0, 0} {
+			d.Begin("drain")
+			time.Sleep(took)
+			d.End("done")
+		}
+		d.Close()
+		if want := "[3/4] drain: done (20s left)\n"; !strings.HasSuffix(s.String(), want) {
+			t.Errorf("the last line is not %q:\n%s", want, s.String())
 		}
 	})
 }

@@ -19,12 +19,16 @@ func (e *estimate) begin(now time.Time) {
 }
 
 func (e *estimate) end(now time.Time) {
-	if e.running {
+	if took := now.Sub(e.since); e.running && took >= leastTaken {
 		e.expected += e.current()
-		e.took += now.Sub(e.since)
+		e.took += took
 	}
 	e.running = false
 }
+
+// leastTaken is the least time of a step in which something was done. One that is over at once, as of a cell that has failed
+// before, says nothing of how long the others take.
+const leastTaken = 5 * time.Millisecond
 
 // current is what was expected of the current step, or of the last one.
 func (e *estimate) current() time.Duration {
