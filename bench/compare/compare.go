@@ -52,8 +52,11 @@ type Sample struct {
 	N      int
 }
 
-// Documents compares all cells that both documents have values of by runs, and names those that only one has. Loads are
-// not compared: a rung is run once. It refuses documents of different hosts; the error is a [document.RefusedError].
+// NotCompared is the [Line.Missing] of an offered load, of whose runs a document has their p99 and no more.
+const NotCompared = "loads are not compared"
+
+// Documents compares all cells that both documents have values of by runs, and names those that only one has, and loads, which
+// are [NotCompared]. It refuses documents of different hosts; the error is a [document.RefusedError].
 func Documents(before, after *document.Document) ([]Line, error) {
 	if err := document.SameHost(before.Host, after.Host); err != nil {
 		return nil, err
@@ -120,7 +123,10 @@ func figures(old, fresh *document.Row) []Line {
 	compared := []Figure{Rate, CPU}
 	switch of.Method {
 	case document.Offered:
-		return nil
+		if !hasValue(old) && !hasValue(fresh) {
+			return nil
+		}
+		return []Line{{Cell: of.Cell, Method: of.Method, Missing: NotCompared}}
 	case document.Count:
 		compared = []Figure{Instructions, Allocations}
 	case document.Drain, document.Live, document.Paired:

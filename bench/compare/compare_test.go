@@ -152,3 +152,23 @@ func TestOtherHost(t *testing.T) {
 		t.Errorf("documents of different hosts: %v", err)
 	}
 }
+
+// TestLoadsAreNamed: what is not compared is not left out without a word.
+func TestLoadsAreNamed(t *testing.T) {
+	t.Parallel()
+	load := func(reason *document.Reason) *document.Row {
+		r := &document.Row{Cell: cell("parallel"), Method: document.Offered, NotShown: reason}
+		r.Rate = 500
+		return r
+	}
+	none := &document.Reason{Code: document.NotMeasured, Text: document.Interrupted}
+	for name, test := range map[string]struct {
+		old, fresh *document.Row
+		want       int
+	}{"both": {load(nil), load(nil), 1}, "one": {load(none), load(nil), 1}, "the old": {load(nil), nil, 1}, "none": {load(none), load(none), 0}} {
+		lines := figures(test.old, test.fresh)
+		if len(lines) != test.want || len(lines) > 0 && (lines[0].Missing != NotCompared || lines[0].Cell.Rate != 500) {
+			t.Errorf("%s: %+v", name, lines)
+		}
+	}
+}

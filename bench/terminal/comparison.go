@@ -17,10 +17,15 @@ func Comparison(w io.Writer, lines []compare.Line) {
 	var missing []compare.Line
 	warnings := map[string]int{}
 	var order, few []string
-	tooFew := 0
+	tooFew, loads := 0, 0
 	g := grid{headers: []string{"part", "cell", "figure", "old", "new", "change", "statistics"}, texts: 3}
 	for _, l := range lines {
-		if l.Missing != "" {
+		switch l.Missing {
+		case "":
+		case compare.NotCompared:
+			loads++
+			continue
+		default:
 			missing = append(missing, l)
 			continue
 		}
@@ -51,12 +56,22 @@ func Comparison(w io.Writer, lines []compare.Line) {
 	} else {
 		fmt.Fprintln(w, "The documents have no value in common.")
 	}
+	if loads > 0 {
+		fmt.Fprintf(w, "%s not compared: a document does not have all that each of their runs came to.\n", loadsAre(loads))
+	}
 	for _, l := range missing {
 		fmt.Fprintf(w, "%s %s %s %s: %s\n", l.Backend, l.Part, l.Method, l.Cell, l.Missing)
 	}
 	for _, warning := range order {
-		fmt.Fprintf(w, "in %d of %s: %s\n", warnings[warning], quantity.Count(len(lines)-len(missing), "line"), warning)
+		fmt.Fprintf(w, "in %d of %s: %s\n", warnings[warning], quantity.Count(len(g.rows), "line"), warning)
 	}
+}
+
+func loadsAre(n int) string {
+	if n == 1 {
+		return "1 offered load is"
+	}
+	return quantity.Count(n, "offered load") + " are"
 }
 
 func sample(figure compare.Figure, s *compare.Sample) string {
