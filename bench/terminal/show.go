@@ -191,7 +191,7 @@ func timed(rows []document.Row) grid {
 func offered(rows []document.Row) grid {
 	g := grid{
 		headers: append(slices.Clone(cellHeaders), "rate/s", "reached", "sustained", "p50", "p95", "p99", "p99.9", "max",
-			"p99 from send", "pacer p99", "CPU/msg"),
+			"p99 from send", "pacer p99", "CPU/msg with pacer"),
 		texts: len(cellHeaders),
 	}
 	for i := range rows {
