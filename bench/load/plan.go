@@ -39,13 +39,7 @@ func Run(ctx context.Context, p Plan, meter progress.Meter) ([]document.Row, err
 	}
 	r := &runner{plan: p, meter: meter}
 	for _, s := range p.Specs {
-		if p.Quick {
-			s.Rounds = 1
-			if s.Length > 0 {
-				s.Length = quickRung
-			}
-		}
-		r.cells = append(r.cells, newCell(s, p.Quick))
+		r.cells = append(r.cells, p.cell(s))
 	}
 	meter.Plan(r.steps())
 	rounds := 0
@@ -62,6 +56,25 @@ func Run(ctx context.Context, p Plan, meter progress.Meter) ([]document.Row, err
 		rows = append(rows, c.row)
 	}
 	return rows, ctx.Err()
+}
+
+// Expected is about how long [Run] takes for a spec of the plan: nothing where that cannot be measured.
+func (p Plan) Expected(s *matrix.Spec) time.Duration {
+	if s.Missing != "" {
+		return 0
+	}
+	c := p.cell(*s)
+	return c.expected() * time.Duration(c.spec.Rounds)
+}
+
+func (p Plan) cell(s matrix.Spec) *cell {
+	if p.Quick {
+		s.Rounds = 1
+		if s.Length > 0 {
+			s.Length = quickRung
+		}
+	}
+	return newCell(s, p.Quick)
 }
 
 // silent is the meter of nobody.

@@ -209,6 +209,28 @@ func TestQuick(t *testing.T) {
 	}
 }
 
+// What a list says of the time is what the meter is told.
+func TestExpected(t *testing.T) {
+	t.Parallel()
+	for _, quick := range []bool{false, true} {
+		p := Plan{Specs: cells(t, "payload=64 consumers=1,4"), Quick: quick, measure: (&scripted{}).measure}
+		var meter steps
+		if _, err := Run(t.Context(), p, &meter); err != nil {
+			t.Fatal(err)
+		}
+		var planned, listed time.Duration
+		for _, step := range meter.planned {
+			planned += step.Expected
+		}
+		for i := range p.Specs {
+			listed += p.Expected(&p.Specs[i])
+		}
+		if off := planned - listed; off.Abs() > time.Millisecond || listed < 10*time.Second {
+			t.Errorf("quick %v: %v are planned, and %v listed", quick, planned, listed)
+		}
+	}
+}
+
 // The ladder stops at the first rung that is not sustained, and the rows above it say so.
 func TestLadder(t *testing.T) {
 	t.Parallel()

@@ -212,7 +212,7 @@ func TestNamed(t *testing.T) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := List(&b, Matrix(mem(t))); err != nil {
+	if err := List(&b, Matrix(mem(t)), (*Spec).Expected); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

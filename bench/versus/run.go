@@ -62,17 +62,11 @@ func Run(ctx context.Context, o Options, meter progress.Meter) ([]document.Row, 
 	return r.measure(ctx)
 }
 
-// Expected is about how long Run takes for cells, building apart.
-func Expected(cells []matrix.Spec, quick bool) time.Duration {
-	r := &runner{}
-	for _, s := range cells {
-		r.rows = append(r.rows, newRow(s, quick))
-	}
-	var sum time.Duration
-	for _, s := range r.steps() {
-		sum += s.Expected
-	}
-	return sum
+// Expected is about how long Run takes for a cell, building apart.
+func (o Options) Expected(s *matrix.Spec) time.Duration {
+	r := newRow(*s, o.Quick)
+	probe, run := r.expected()
+	return probe + time.Duration(r.spec.Rounds)*run
 }
 
 type silent struct{}

@@ -46,9 +46,10 @@ func (c *benchRunCommand) run(ctx context.Context, s streams) int {
 	if err != nil {
 		return misuse(s, err)
 	}
+	parts := slices.DeleteFunc([]string{document.MatrixPart, document.LeversPart}, func(name string) bool { return !slices.Contains(c.Part, name) })
 	all := map[string][]matrix.Spec{document.MatrixPart: matrix.Matrix(backend), document.LeversPart: matrix.Levers(backend)}
 	var asked []matrix.Spec
-	for _, name := range c.Part {
+	for _, name := range parts {
 		asked = append(asked, all[name]...)
 	}
 	left, err := matrix.Only(asked, c.Only)
@@ -56,7 +57,7 @@ func (c *benchRunCommand) run(ctx context.Context, s streams) int {
 		return misuse(s, err)
 	}
 	var tasks []task
-	for _, name := range c.Part {
+	for _, name := range parts {
 		specs := slices.DeleteFunc(all[name], func(s matrix.Spec) bool { return !contains(left, s) })
 		if len(specs) > 0 {
 			tasks = append(tasks, c.task(backend.Name, name, specs))
@@ -72,6 +73,7 @@ func contains(specs []matrix.Spec, s matrix.Spec) bool {
 }
 
 func (c *benchRunCommand) task(backend, name string, specs []matrix.Spec) task {
+	plan := load.Plan{Backend: backend, Specs: specs, Quick: c.Quick}
 	return task{
 		backend: backend,
 		part:    name,
@@ -80,9 +82,9 @@ func (c *benchRunCommand) task(backend, name string, specs []matrix.Spec) task {
 			Procs: matrix.Processors, Set: host.Timed(), Codec: codecs(), Broker: backend + ", in the process that consumes",
 			Durability: host.None,
 		},
-		list: func(w io.Writer) error { return matrix.List(w, specs) },
+		list: func(w io.Writer) error { return matrix.List(w, specs, plan.Expected) },
 		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
-			return load.Run(ctx, load.Plan{Backend: backend, Specs: specs, Quick: c.Quick}, meter)
+			return load.Run(ctx, plan, meter)
 		},
 		ratios: matrix.Ratios(specs),
 	}
@@ -214,6 +216,7 @@ func (c *benchPeersCommand) run(ctx context.Context, s streams) int {
 	if err != nil {
 		return fail(s, err)
 	}
+	options := versus.Options{Root: tree, Cells: specs, Quick: c.Quick}
 	return c.measure(ctx, s, []task{{
 		backend: inProcess,
 		part:    document.PeersPart,
@@ -222,9 +225,9 @@ func (c *benchPeersCommand) run(ctx context.Context, s streams) int {
 			Procs: matrix.Processors, Set: host.Timed(), Codec: codecs() + ", and each peer's own",
 			Broker: "each peer's own, in its process", Durability: host.None, Tree: tree,
 		},
-		list: func(w io.Writer) error { return matrix.List(w, specs) },
+		list: func(w io.Writer) error { return matrix.List(w, specs, options.Expected) },
 		run: func(ctx context.Context, meter progress.Meter) ([]document.Row, error) {
-			return versus.Run(ctx, versus.Options{Root: tree, Cells: specs, Quick: c.Quick}, meter)
+			return versus.Run(ctx, options, meter)
 		},
 		ratios: versus.Ratios(specs),
 	}})

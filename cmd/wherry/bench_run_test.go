@@ -5,11 +5,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wherryhq/wherry/bench/document"
+	"github.com/wherryhq/wherry/bench/versus"
 )
 
 // few are cells that are measured within a second.
@@ -180,6 +183,39 @@ func TestBenchUsage(t *testing.T) {
 			r := bench(t, test.args...)
 			r.want(t, test.status, test.out, test.errs)
 		})
+	}
+}
+
+// TestBenchDryRunSaysTheTime has what is listed take as long as what is planned.
+func TestBenchDryRunSaysTheTime(t *testing.T) {
+	t.Parallel()
+	sum := regexp.MustCompile(`\d+ cells? +about (\S+)\n`)
+	about := func(args ...string) time.Duration {
+		t.Helper()
+		r := bench(t, append(args, "--dry-run")...)
+		lines := sum.FindAllStringSubmatch(r.out, -1)
+		if r.status != 0 || len(lines) != 1 {
+			t.Fatalf("%q: status %d, %d sums of\n%s%s", args, r.status, len(lines), r.out, r.errs)
+		}
+		d, err := time.ParseDuration(lines[0][1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	run := []string{"run", "mem", "--part", "levers"}
+	if long, short := about(run...), about(append(run, "--quick")...); short < time.Second || short > long/2 {
+		t.Errorf("the levers take %v, and %v in a quick run", long, short)
+	}
+	if about("run", "mem", "--part", "levers", "--part", "levers") != about(run...) {
+		t.Error("what is named twice is measured twice")
+	}
+	var all time.Duration
+	for _, s := range versus.Cells() {
+		all += versus.Options{}.Expected(&s)
+	}
+	if long, short := about("peers"), about("peers", "--quick"); long != all.Round(time.Second) || short > long/2 {
+		t.Errorf("the peers take %v, of %v that are planned, and %v in a quick run", long, all, short)
 	}
 }
 
