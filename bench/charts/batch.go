@@ -129,6 +129,12 @@ func pairedRungs(d *document.Document, b *document.Backend) []Figure {
 	slower := 0
 	for _, p := range pairs(s, matrix.Parallel, matrix.Batch) {
 		if !measured(p.one) || !measured(p.other) {
+			f.Table.Rows = append(f.Table.Rows, []string{label(&p.one.Cell, differ), p99OrNone(p.one), p99OrNone(p.other), "n/s", "n/s"})
+			for _, r := range []*document.Row{p.one, p.other} {
+				if !measured(r) && r.NotShown == nil && r.Load != nil {
+					f.Notes = append(f.Notes, "n/s: "+label(&r.Cell, append([]field{flow}, differ...))+": "+withheld(r.Load))
+				}
+			}
 			continue
 		}
 		one, other := float64(p.one.Load.Latency.P99), float64(p.other.Load.Latency.P99)
@@ -162,6 +168,14 @@ func pairedRungs(d *document.Document, b *document.Backend) []Figure {
 		quantity.Span(batches.low, batches.high, quantity.Duration),
 		quantity.Span(singles.low, singles.high, quantity.Duration), quantity.Span(ratio.low, ratio.high, quantity.Times))}
 	return []Figure{f}
+}
+
+// p99OrNone is the 99th percentile of a rung, if it has one.
+func p99OrNone(r *document.Row) string {
+	if !measured(r) {
+		return "n/s"
+	}
+	return p99(r)
 }
 
 // signed writes a difference of two times.

@@ -90,7 +90,7 @@ func (s selection) counts(name, title string, more bool) Figure {
 		c := r.Code
 		half, centre := c.Instructions*c.Spread, c.Instructions
 		if more {
-			centre = *c.More
+			half, centre = s.part.MoreHalf(r), *c.More
 		}
 		v := reading{low: centre - half, mid: centre, high: centre + half, series: 1}
 		if r.Subject == matrix.Wherry {

@@ -276,3 +276,47 @@ func TestHighestRung(t *testing.T) {
 		}
 	}
 }
+
+// TestRatiosSayWhatTheyLack has one cell of a peer without a value, and then none with one.
+func TestRatiosSayWhatTheyLack(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	f := named(t, Figures(d), "mem-ratio-shove")
+	if !slices.ContainsFunc(f.Notes, func(n string) bool {
+		return strings.HasPrefix(n, "n/s: shove, ") && strings.Contains(n, "64 KiB, 8 consumers") && strings.HasSuffix(n, ": not measured, cargo is not installed.")
+	}) {
+		t.Errorf("the notes are %q", f.Notes)
+	}
+	peers := d.Backends[0].Peers
+	for i := range peers.Rows {
+		if r := &peers.Rows[i]; r.Subject == "shove" {
+			r.Runs, r.Load, r.NotShown = nil, nil, &document.Reason{Code: document.NotMeasured, Text: "cargo is not installed"}
+		}
+	}
+	peers.Derive()
+	f = named(t, Figures(d), "mem-ratio-shove")
+	if !strings.Contains(f.Refusal, "cargo is not installed") || f.body != nil {
+		t.Errorf("without a value of shove the refusal is %q", f.Refusal)
+	}
+}
+
+// TestWaitsOfBatchesAreAllThere: a pair of rungs of which one was not sustained is in the table, with its reason.
+func TestWaitsOfBatchesAreAllThere(t *testing.T) {
+	t.Parallel()
+	d := sample.Document()
+	f := named(t, Figures(d), "mem-batch-latency")
+	want := 0
+	for i := range d.Backends[0].Matrix.Rows {
+		if r := &d.Backends[0].Matrix.Rows[i]; r.Method == document.Offered && r.Flow == matrix.Batch {
+			want++
+		}
+	}
+	if len(f.Table.Rows) != want {
+		t.Errorf("%d rows, want %d:\n%s", len(f.Table.Rows), want, f.Table.Markdown())
+	}
+	if !slices.ContainsFunc(f.Notes, func(n string) bool {
+		return strings.HasPrefix(n, "n/s: parallel, ") && strings.Contains(n, "not sustained")
+	}) {
+		t.Errorf("the notes are %q", f.Notes)
+	}
+}

@@ -85,8 +85,10 @@ func channelRatios(d *document.Document, b *document.Backend, p *document.Part) 
 	figures := make([]Figure, 0, len(order))
 	for _, k := range order {
 		s := selection{doc: d, backend: b, part: p}
-		figures = append(figures, s.ratioLines(groups[k], fmt.Sprintf("%s-ratio-%s-%dp", b.Name, slug(k.to), k.procs),
-			fmt.Sprintf("%s: rate over that of %s, %s", b.Name, withArticle(k.to), quantity.Count(k.procs, "processor"))))
+		f := s.ratioLines(groups[k], fmt.Sprintf("%s-ratio-%s-%dp", b.Name, slug(k.to), k.procs),
+			fmt.Sprintf("%s: rate over that of %s, %s", b.Name, withArticle(k.to), quantity.Count(k.procs, "processor")))
+		f.Notes = lacking(d, b, p, k.to, func(r *document.Row) bool { return r.Method == document.Live && r.Procs == k.procs })
+		figures = append(figures, f)
 	}
 	return figures
 }
@@ -205,23 +207,58 @@ func peerRatios(d *document.Document, b *document.Backend) []Figure {
 	if b.Peers == nil {
 		return nil
 	}
-	var order []string
 	groups := map[string][]*document.Ratio{}
 	for i := range b.Peers.Ratios {
-		r := &b.Peers.Ratios[i]
-		if r.Of.Subject != matrix.Wherry || isChannel(r.To.Subject) || r.To.Subject == matrix.Wherry {
-			continue
+		if r := &b.Peers.Ratios[i]; r.Of.Subject == matrix.Wherry {
+			groups[r.To.Subject] = append(groups[r.To.Subject], r)
 		}
-		if groups[r.To.Subject] == nil {
-			order = append(order, r.To.Subject)
-		}
-		groups[r.To.Subject] = append(groups[r.To.Subject], r)
 	}
-	figures := make([]Figure, 0, len(order))
-	for _, to := range order {
-		figures = append(figures, ratioBars(d, b, to, groups[to]))
+	timed := pick(d, b, b.Peers, func(r *document.Row) bool {
+		return (r.Method == document.Live || r.Method == document.Drain) && r.Subject != matrix.Wherry && !isChannel(r.Subject)
+	})
+	var figures []Figure
+	for _, rows := range by(timed, func(r *document.Row) string { return r.Subject }) {
+		to := rows.rows[0].Subject
+		notes := lacking(d, b, b.Peers, to, func(r *document.Row) bool { return r.Method != document.Offered })
+		var f Figure
+		if len(groups[to]) > 0 {
+			f = ratioBars(d, b, to, groups[to])
+		} else {
+			f = Figure{
+				Family: "peers", Name: ratioName(b, to), Title: ratioTitle(b, to), Caption: Provenance(&d.Host, &b.Peers.Provenance),
+				Refusal: strings.Join(append([]string{"No cell of both was measured in turn."}, notes...), " "),
+			}
+		}
+		f.Notes = notes
+		figures = append(figures, f)
 	}
 	return figures
+}
+
+func ratioName(b *document.Backend, to string) string { return b.Name + "-ratio-" + slug(to) }
+func ratioTitle(b *document.Backend, to string) string {
+	return b.Name + ": rate over that of " + Subject(to)
+}
+
+// lacking says of the cells that have no value, and would else be in the ratios to a subject, why they have none.
+func lacking(d *document.Document, b *document.Backend, p *document.Part, to string, suits func(*document.Row) bool) []string {
+	type place struct {
+		sameWork
+
+		consumers int
+	}
+	placeOf := func(r *document.Row) place { return place{workOf(r), r.Consumers} }
+	s := pick(d, b, p, func(r *document.Row) bool { return (r.Subject == matrix.Wherry || r.Subject == to) && suits(r) })
+	subjects := map[place]map[string]bool{}
+	for _, r := range s.rows {
+		if subjects[placeOf(r)] == nil {
+			subjects[placeOf(r)] = map[string]bool{}
+		}
+		subjects[placeOf(r)][r.Subject] = true
+	}
+	both := s.where(func(r *document.Row) bool { return len(subjects[placeOf(r)]) > 1 })
+	differ, _ := differing(both.cells())
+	return both.lacks(differ)
 }
 
 func ratioBars(d *document.Document, b *document.Backend, to string, ratios []*document.Ratio) Figure {
@@ -231,7 +268,7 @@ func ratioBars(d *document.Document, b *document.Backend, to string, ratios []*d
 	}
 	differ, alike := differing(cells)
 	f := Figure{
-		Family: "peers", Name: b.Name + "-ratio-" + slug(to), Title: b.Name + ": rate over that of " + Subject(to),
+		Family: "peers", Name: ratioName(b, to), Title: ratioTitle(b, to),
 		Caption: Provenance(&d.Host, &b.Peers.Provenance), Table: ratioTable(ratios),
 	}
 	f.Sub = sentence(selection{rows: []*document.Row{{Cell: ratios[0].Of}}}.common(alike),

@@ -92,14 +92,19 @@ func (s selection) distinct(of func(*document.Row) int) []int {
 	return values
 }
 
-// notes are the reasons of rows without a value, and the deviations of the others, each once. Cells with the same reason
-// share a note; what is said of one cell alone names it.
-func (s selection) notes(fields []field) []string {
+// lacks are the reasons of rows without a value. Cells with the same reason share a note.
+func (s selection) lacks(fields []field) []string {
 	var notes []string
 	missing := s.where(func(r *document.Row) bool { return r.NotShown != nil })
 	for _, group := range by(missing, func(r *document.Row) string { return Reason(r.NotShown) }) {
 		notes = append(notes, "n/s: "+s.joined(group, fields)+": "+Reason(group.rows[0].NotShown)+".")
 	}
+	return notes
+}
+
+// notes are what the selection lacks, and the deviations of the other rows, each once; what is said of one cell alone names it.
+func (s selection) notes(fields []field) []string {
+	notes := s.lacks(fields)
 	said := map[string]int{}
 	for _, r := range s.rows {
 		for _, n := range r.Notes {

@@ -221,3 +221,16 @@ func (p *Part) over(r *Row) *Row {
 	}
 	return found[0]
 }
+
+// MoreHalf is half the range of what a counted row takes more than the one that it is compared with: the runs of both differ. It is
+// that of the row's own runs where there is no other.
+func (p *Part) MoreHalf(r *Row) float64 {
+	half := r.Code.half()
+	if over := p.over(r); over != nil && over.Code != nil {
+		half += over.Code.half()
+	}
+	return half
+}
+
+// half is half the range of the runs.
+func (c *Code) half() float64 { return c.Instructions * c.Spread }

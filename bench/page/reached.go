@@ -62,8 +62,8 @@ func losses(d *document.Document) string {
 	}
 	text := "## Where it loses\n\n" +
 		"Every cell of the document in which another library, or a Go channel of the same capacity, is ahead, whether or not a target is " +
-		"about it. A loss is decided where the whole interval is on that side. The bare channel, which is a floor and no queue, is in " +
-		"[the results](README.md).\n\n"
+		"about it. A loss is decided where the whole interval is on that side, and where a rate was not sustained that the other " +
+		"sustains. The bare channel, which is a floor and no queue, is in [the results](README.md).\n\n"
 	if len(t.Rows) == 0 {
 		return text + "There is none.\n"
 	}

@@ -257,7 +257,7 @@ func summary(d *document.Document) string {
 	for _, line := range reach.Lines(d) {
 		counts[line.Verdict]++
 	}
-	text := fmt.Sprintf("Of what is [to be reached](reach.md), cell by cell, %d are reached, %d are not, %d are too noisy to decide and %d are not "+
+	text := fmt.Sprintf("Of what is [to be reached](reach.md), cell by cell, %d are reached, %d are not, %d are not decided and %d are not "+
 		"measured.", counts[reach.Reached], counts[reach.NotReached], counts[reach.NotDecided], counts[reach.NotMeasured])
 	shown, missing := 0, 0
 	for _, p := range parts(d) {

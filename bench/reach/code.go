@@ -20,19 +20,20 @@ func isCounted(r *document.Row) bool {
 }
 
 // countLine is a target of instructions, of which a row has as many as its amount says.
-func countLine(p *document.Part, goal bound, cell string, r *document.Row, amount func(*document.Code) float64) Line {
+func countLine(p *document.Part, goal bound, cell string, r *document.Row, amount func(*document.Part, *document.Row) (mid, half float64)) Line {
 	if !isCounted(r) {
 		return goal.missing(cell, why(r))
 	}
-	half := r.Code.Instructions * r.Code.Spread
-	mid := amount(r.Code)
+	mid, half := amount(p, r)
 	return goal.line(cell, value{mid - half, mid, mid + half}, allocations(r.Code),
 		"counted, "+charts.Name(&r.Cell)).of(runsOf(r)).doubted(p, len(r.Code.Runs))
 }
 
-func all(c *document.Code) float64 { return c.Instructions }
+func all(_ *document.Part, r *document.Row) (mid, half float64) {
+	return r.Code.Instructions, r.Code.Instructions * r.Code.Spread
+}
 
-func extra(c *document.Code) float64 { return *c.More }
+func extra(p *document.Part, r *document.Row) (mid, half float64) { return *r.Code.More, p.MoreHalf(r) }
 
 func allocations(c *document.Code) string {
 	if text := quantity.Number(c.Allocations); text != "1" {
@@ -141,8 +142,7 @@ func middlewareLine(b *document.Backend, name string, r *document.Row) Line {
 	if n, err := strconv.Atoi(name); err == nil && n > 0 {
 		times = float64(n)
 	}
-	half := r.Code.Instructions * r.Code.Spread / times
-	mid := *r.Code.More / times
+	mid, half := *r.Code.More/times, b.Code.MoreHalf(r)/times
 	line := goal.line("middleware "+strings.ReplaceAll(name, "-", " "), value{mid - half, mid, mid + half}, allocations(r.Code), "counted, "+charts.Name(&r.Cell))
 	return line.of(runsOf(r)).doubted(b.Code, len(r.Code.Runs))
 }
