@@ -203,14 +203,16 @@ func TestBenchWithoutItsTools(t *testing.T) {
 		},
 		"nothing can be built": {
 			[]document.Row{row("wherry", 1, nil), row("shove", 1, nil), row("shove", 2, backlog)},
-			[]document.Row{row("wherry", 1, tools), row("shove", 1, tools), row("shove", 2, tools)}, true, 1,
+			[]document.Row{row("wherry", 1, tools), row("shove", 1, tools), row("shove", 2, tools)},
+			true, 1,
 		},
 		"it could not be run before": {
 			[]document.Row{row("wherry", 1, nil), row("shove", 1, tools)}, []document.Row{row("wherry", 1, nil), row("shove", 1, tools)}, false, 0,
 		},
 		"it was run": {
 			[]document.Row{row("wherry", 1, nil), row("wherry", 2, nil)},
-			[]document.Row{row("wherry", 1, nil), row("wherry", 2, missing("the ladder stopped at 5000/s"))}, false, 0,
+			[]document.Row{row("wherry", 1, nil), row("wherry", 2, missing("the ladder stopped at 5000/s"))},
+			false, 0,
 		},
 		"nothing was there": {nil, []document.Row{row("wherry", 1, nil), row("shove", 1, tools)}, false, 0},
 		"a cell was ended from outside": {

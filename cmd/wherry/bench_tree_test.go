@@ -13,10 +13,11 @@ import (
 // built there. It is not parallel, since the working directory is that of the whole process.
 func TestBenchInAnotherTree(t *testing.T) {
 	tree, tools := t.TempDir(), t.TempDir()
-	if err := errors.Join(
+	err := errors.Join(
 		os.WriteFile(filepath.Join(tree, "go.mod"), []byte("module github.com/wherryhq/wherry\n"), 0o600),
-		os.WriteFile(filepath.Join(tools, "go"), []byte("#!/bin/sh\necho go1.0\n"), 0o700), //nolint:gosec // It is a program.
-	); err != nil {
+		os.WriteFile(filepath.Join(tools, "go"), []byte("#!/bin/sh\necho go1.0\n"), 0o700),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(tree)
