@@ -12,8 +12,11 @@ import (
 // depthTime is how long the engine waits for an answer.
 const depthTime = time.Second
 
-// depth asks what waits for the consumer.
+// depth asks what waits for the consumer. Of a broadcast nobody knows it while there is no reader.
 func (r *running) depth() (driver.Depth, error) {
+	if r.c.source.manner == broadcasting && len(r.crew.now()) == 0 {
+		return driver.Depth{Ready: -1, Held: -1, InFlight: -1}, nil
+	}
 	return r.depthAt(context.Background(), r.c.source.broker, r.c.source.driver(r.c.spec.name, 1))
 }
 

@@ -2,6 +2,7 @@ package wherry_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -103,4 +104,29 @@ func stallIsOfWhoHasTheKey(t *testing.T, b driver.Sequencer) {
 		r.mustEnd()
 	}
 	assert.NoError(t, b.Close(context.Background()))
+}
+
+// What waits for a broadcast its reader knows: while there is none nobody does, and it is not 0.
+func TestBacklogWithoutAReaderIsNotKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &askedBroker{toldBroker: newTold(t)}
+		b.own.Store(7)
+		c := wherry.Consume(wherry.Broadcast(b, heardSteps), newStage(t).handle, wherry.StallAfter(time.Hour))
+		r := start(t, c)
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, c.Health().Backlog, int64(7))
+		b.fail(nil, errors.New("not now"))
+		b.kill(t, 0)
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, c.Health().State, wherry.StateAway)
+		assert.Equal(t, c.Health().Workers, 0)
+		assert.Equal(t, c.Health().Backlog, int64(-1))
+		b.own.Store(0)
+		b.fail(nil, nil)
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, c.Health().State, wherry.StateRunning)
+		assert.Equal(t, c.Health().Backlog, int64(0))
+		r.mustEnd()
+	})
 }
