@@ -134,7 +134,7 @@ func (o *reopening) run(ctx context.Context, err error) bool {
 			if errors.Is(err, ErrClosed) {
 				again = err
 			}
-			h.r.fail(&closedUnderError{again})
+			h.r.closedUnder(again)
 			return false
 		case pause == 0: // and told only now, since it is not the broker that is closed
 			h.tell(o.class, err, 0)

@@ -141,6 +141,7 @@ type puller struct {
 func newPuller(ctx context.Context, r *running) *puller {
 	intake, stop := context.WithCancel(ctx)
 	p := &puller{r: r, w: r.crew.now()[0], stop: stop}
+	r.looped = true
 	r.tellStarted()
 	r.health.set(StateRunning)
 	kept := context.WithoutCancel(ctx)

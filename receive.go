@@ -95,7 +95,7 @@ func (w *worker) receivedLocked(ctx context.Context, err error) time.Duration {
 		// Every lane ends with the run or with its worker; until it does there is nothing to ask.
 		w.mu.Unlock()
 		if !w.r.crew.lose(w, err) {
-			w.r.fail(&loopCutError{err}) // that of a [Pull], which nobody tends
+			w.r.closedUnder(err) // that of a [Pull], which nobody tends
 		}
 		<-w.intake.Done()
 		w.mu.Lock()

@@ -42,6 +42,7 @@ type running struct {
 	told     driver.Description // by what is open
 	alone    bool               // it is stopped while its fleet goes on, which forgets nothing
 	hosted   bool               // by a guest of the fleet
+	looped   bool               // by a loop over its messages, which nobody tends
 	paused   atomic.Bool
 	closed   atomic.Bool   // by the fleet's quarantine
 	draining atomic.Bool   // the handlers' context has ended
@@ -54,6 +55,15 @@ type running struct {
 	tellsPauses bool      // somebody tells of a pause, and of what follows from it
 	pausedSince time.Time // when the run began to stand still, as was told last; zero while it does not
 	wentOn      time.Time // when its last pause ended
+}
+
+// closedUnder ends the run with the broker, or a receiver, that was closed while it needed it.
+func (r *running) closedUnder(err error) {
+	if r.looped {
+		r.fail(&loopCutError{err})
+		return
+	}
+	r.fail(&closedUnderError{err})
 }
 
 func newRunning(ctx context.Context, c *Consumer) *running {

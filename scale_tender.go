@@ -116,7 +116,7 @@ func (t *tender) open() {
 		if _, _, was := t.r.crew.state(); errors.Is(was, ErrClosed) {
 			err = was
 		}
-		t.r.fail(&closedUnderError{err})
+		t.r.closedUnder(err)
 	default:
 		t.tell(err, t.pause(1))
 	}

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,10 +169,11 @@ func voids(text string, f fault, want string) bool {
 func TestEarlyOfThePoisonedKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := kind{spec: poisonedSpec, at: 50, keys: func(key string) bool { return !isWell(key) }}
+		const ill = messages / matrix.Keys
+		k := kind{spec: poisonedSpec, at: ill / 2, keys: func(key string) bool { return !isWell(key) }}
 		r := k.run(t, early, messages)
 		if r.Run != nil || r.None == nil || r.None.Code != document.Failed ||
-			!strings.Contains(r.None.Text, "stopped with 99 messages left") {
+			!strings.Contains(r.None.Text, fmt.Sprintf("stopped with %d messages left", ill-1)) {
 			t.Errorf("got %+v, want a failure that says how many are left", r.None)
 		}
 	})
