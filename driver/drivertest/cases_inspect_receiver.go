@@ -84,12 +84,12 @@ func (r *receiver) own() (d driver.Depth, known bool, err error) {
 // mayBe reports whether a number that the receiver tells is n, or -1 where it may be.
 func (r *receiver) mayBe(told, n int64) bool { return told == n || told == -1 && !r.info.Volatile }
 
-// tells waits until the receiver's own Depth is that.
-func (r *receiver) tells(ready, held, inFlight int64) {
+// tells waits until the receiver's own Depth is that, and nothing is held.
+func (r *receiver) tells(ready, inFlight int64) {
 	r.tellsSo(func(d *driver.Depth) bool {
 		dated := d.Oldest.IsZero() || ready > 0 && !d.Oldest.After(time.Now())
-		return r.mayBe(d.Ready, ready) && r.mayBe(d.Held, held) && r.mayBe(d.InFlight, inFlight) && dated
-	}, fmt.Sprintf("%d ready, %d held and %d in its hand", ready, held, inFlight))
+		return r.mayBe(d.Ready, ready) && r.mayBe(d.Held, 0) && r.mayBe(d.InFlight, inFlight) && dated
+	}, fmt.Sprintf("%d ready, none held and %d in its hand", ready, inFlight))
 }
 
 // tellsAll waits until what the receiver's own Depth has ready and in flight is n together, wherever it is on its way.
@@ -119,13 +119,13 @@ func ownCounts(t *T) {
 	s, r := l.sender(), l.receiver()
 	records := t.keyed("k", 7)
 	s.send(records...)
-	r.tells(7, 0, 0)
+	r.tells(7, 0)
 	ds := r.expect(records...)
-	r.tells(0, 0, 7)
+	r.tells(0, 7)
 	r.done(ds[:3]...)
-	r.tells(0, 0, 4)
+	r.tells(0, 4)
 	r.done(ds[3:]...)
-	r.tells(0, 0, 0)
+	r.tells(0, 0)
 }
 
 func ownOfReaders(t *T) {
@@ -133,21 +133,21 @@ func ownOfReaders(t *T) {
 	a, b := l.receiver(), l.receiver()
 	records := t.batch(5)
 	l.send(records...)
-	a.tells(5, 0, 0)
+	a.tells(5, 0)
 	ds := a.expect(records...)
-	a.tells(0, 0, 5)
-	b.tells(5, 0, 0)
+	a.tells(0, 5)
+	b.tells(5, 0)
 	a.done(ds...)
-	a.tells(0, 0, 0)
-	b.tells(5, 0, 0)
+	a.tells(0, 0)
+	b.tells(5, 0)
 	b.done(b.expect(records...)...)
-	b.tells(0, 0, 0)
+	b.tells(0, 0)
 	b.close()
 	more := t.batch(3)
 	l.send(more...)
-	a.tells(3, 0, 0)
+	a.tells(3, 0)
 	a.done(a.expect(more...)...)
-	a.tells(0, 0, 0)
+	a.tells(0, 0)
 }
 
 func ownOfOwners(t *T) {
@@ -157,15 +157,15 @@ func ownOfOwners(t *T) {
 	more := t.keyed("k", 4)
 	l.send(more...)
 	owner.tellsAll(int64(len(first) + len(more)))
-	other.tells(0, 0, 0)
+	other.tells(0, 0)
 	owner.close()
 	// As things are now it can have them: at once, or once it receives and takes the place of the other.
 	want := append(ids(first), recordIDs(more)...)
 	other.tellsAll(int64(len(want)))
 	ds := other.take(len(want))
-	other.tells(0, 0, int64(len(ds)))
+	other.tells(0, int64(len(ds)))
 	other.done(ds...)
-	other.tells(0, 0, 0)
+	other.tells(0, 0)
 }
 
 func ownIsGiven(t *T) {
@@ -214,8 +214,8 @@ func (l *line) given(a, b *receiver) (steady bool) {
 		r.settleOpen(t.soon(), ds...)
 	}
 	if steady {
-		a.tells(0, 0, 0)
-		b.tells(0, 0, 0)
+		a.tells(0, 0)
+		b.tells(0, 0)
 		return true
 	}
 	// What changed hands comes again.
@@ -252,18 +252,19 @@ func ownHeld(t *T) {
 	_, long := t.delays()
 	due := time.Now().Add(long)
 	s.sendAt(due, records...)
+	told := func(d *driver.Depth) bool { return r.mayBe(d.Ready, 0) && r.mayBe(d.Held, held) }
 	d, known, err := r.own()
-	for err == nil && known && !(r.mayBe(d.Ready, 0) && r.mayBe(d.Held, held)) && time.Now().Before(due) {
+	for err == nil && known && !told(&d) && time.Now().Before(due) {
 		t.pause(t.h.slack() / 20)
 		d, known, err = r.own()
 	}
-	if err != nil || known && !(r.mayBe(d.Ready, 0) && r.mayBe(d.Held, held)) {
+	if err != nil || known && !told(&d) {
 		t.Errorf("the receiver's own Depth was %+v, %v, until they were due, want %d held and none ready", d, err, held)
 	}
 	t.pause(time.Until(due))
-	r.tells(held, 0, 0)
+	r.tells(held, 0)
 	r.done(r.expect(records...)...)
-	r.tells(0, 0, 0)
+	r.tells(0, 0)
 }
 
 func ownOfClosed(t *T) {
@@ -299,17 +300,17 @@ func ownEndedContext(t *T) {
 	}
 	records := t.batch(2)
 	l.send(records...)
-	r.tells(2, 0, 0)
+	r.tells(2, 0)
 	r.done(r.expect(records...)...)
 }
 
 func ownAnyTime(t *T) {
 	l := t.line()
 	idle := l.receiver()
-	idle.tells(0, 0, 0)
+	idle.tells(0, 0)
 	waits := idle.waiting()
 	t.pause(t.h.Quiet / 5)
-	idle.tells(0, 0, 0)
+	idle.tells(0, 0)
 	idle.close()
 	if err := waits(); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("the Receive that was waiting returned %v, want ErrClosed", err)
@@ -342,7 +343,7 @@ func ownAnyTime(t *T) {
 	if rep := c.finish(); !rep.Clean() || rep.Settled != len(records) {
 		t.Errorf("beside %d that ask: %v", askers, rep)
 	}
-	r.tells(0, 0, 0)
+	r.tells(0, 0)
 }
 
 func ownOfTransactions(t *T) {
@@ -357,14 +358,14 @@ func ownOfTransactions(t *T) {
 	r := &receiver{t: t, r: inspected{in}, info: x.r.Info()}
 	records := t.keyed("k", 3)
 	l.send(records...)
-	r.tells(3, 0, 0)
+	r.tells(3, 0)
 	_, tx := x.next(len(records))
-	r.tells(0, 0, 3)
+	r.tells(0, 3)
 	x.abort(tx)
-	r.tells(3, 0, 0)
+	r.tells(3, 0)
 	ds, tx := x.next(len(records))
 	x.commit(tx, ds...)
-	r.tells(0, 0, 0)
+	r.tells(0, 0)
 	x.close()
 	if d, known, err := r.own(); known && err == nil {
 		t.Errorf("Depth of a receiver of transactions after its Close is %+v, want an error", d)
